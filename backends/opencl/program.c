@@ -41,7 +41,7 @@ static bool compiles(lfuse__bdevice *dev, const char *source)
 
 /*
  * NVIDIA's OpenCL has no sub-groups; shuffles are reached through inline PTX, which must never come before another
- * vendor's compiler (PoCL's ends the process); so are units for matrices.
+ * vendor's compiler (PoCL's ends the process); so are tensor cores.
  */
 void lfuse__cl_probe_compiler(lfuse__bdevice *dev)
 {

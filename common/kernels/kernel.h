@@ -95,26 +95,28 @@ enum { LFUSE__PRODUCT_A, LFUSE__PRODUCT_B, LFUSE__PRODUCT_SUM, LFUSE__PRODUCT_OW
 
 typedef struct lfuse__product_class {
     const struct lfuse__solver *solver; /* who computes it: matmul/solver.h; NULL: not chosen, or STRASSEN, NETWORK */
-    bool ta, tb;    /* A is stored as [k, m], B as [n, k] */
-    lfuse_type sum; /* in which products are added: f32, f64 */
-    int rows, columns, depth; /* of what a group computes at a time, depth along k; PANELS: rows and lanes, no depth */
-    int item_rows, item_columns; /* TILES: of a work-item */
-    int slices;     /* TILES: of the depth, each summed by work-items of its own */
-    int ahead;      /* TILES: slabs that are on their way from memory while one is multiplied */
-    int beside;     /* TILES: groups of a compute unit that its registers have to suffice for; 0: as they do */
-    int split;      /* TILES: 1: different groups sum parts of k, as many as suit the sizes; 2: tiles are shared out */
-    int phase;      /* of lfuse__product_phases launches, from 0 on */
-    bool batched;   /* several products in one launch */
-    int made[2];    /* 1 + the register that is the element of A or B, which then has no memory; 0: it lies there */
-    int summed;     /* TILES: the body sums columns: column_sums.c; 1, of a long body 2 */
-    bool counted;   /* NETWORK: results are handed on behind counters, not in tagged words */
+    bool ta, tb;      /* A is stored as [k, m], B as [n, k] */
+    lfuse_type sum;   /* the accumulators' type: f32, f64 */
+    int prologue[2];  /* 1 + the register that holds an element of A or B, where that is computed and lies in no memory;
+                         0: it lies in memory */
+    int column_sums;  /* the body sums columns: matmul/column_sums.c. 0: it does not; 2: it is a long one; else 1 */
+    bool batched;     /* several products in one launch */
+    int phase;        /* of lfuse__product_phases launches, from 0 on */
+    /* What a work-group computes at a time. On CPUs: a panel's rows, its lanes along the columns, and no depth. */
+    int rows, columns, depth;    /* depth: along k */
+    int item_rows, item_columns; /* a work-item's part of that */
+    int slices;       /* parts of the depth, each of which other work-items sum */
+    int prefetch;     /* k-tiles that are on their way from memory while one is multiplied */
+    int occupancy;    /* groups of a compute unit that registers are limited for; 0: they are not */
+    int split;        /* 0: a group sums all of k; else LFUSE__SPLIT_K or LFUSE__SPLIT_STREAM_K */
+    bool counted;     /* NETWORK: results are handed on behind counters, not in tagged words */
 } lfuse__product_class;
 
 /* What a kernel between the small products of Strassen's algorithm reads and writes: strassen.h. */
 typedef struct lfuse__strassen_class {
     int levels_in, levels_out; /* of the products that it takes in, and of those whose factors it makes; 0: plain */
     bool right;                /* the factors are of a product's right operand */
-    bool turned;               /* the factors' matrix is stored transposed */
+    bool transposed;           /* the factors' matrix is stored transposed */
 } lfuse__strassen_class;
 
 /* common/plan/families.def has a row for each. */

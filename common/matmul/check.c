@@ -9,7 +9,7 @@
 static lfuse_status check_made(const lfuse__kernel_class *c, int i)
 {
     const lfuse__body *body = c->body;
-    const int made = c->product.made[i];
+    const int made = c->product.prologue[i];
     bool needed[LFUSE__MAX_INSTRUCTIONS] = {false}, loaded[LFUSE__MAX_OPERANDS] = {false};
     int8_t sides[LFUSE__MAX_OPERANDS];
     int k;
@@ -20,7 +20,7 @@ static lfuse_status check_made(const lfuse__kernel_class *c, int i)
         return lfuse__error(LFUSE_ERR_INVALID, "operand %d of a product is register %d of %d, or of another type", i,
                             made - 1, body->ninstr);
     for (k = 0; k < body->nstores; k++) needed[body->stores[k].reg] = true;
-    if (c->product.made[1 - i]) needed[c->product.made[1 - i] - 1] = true;
+    if (c->product.prologue[1 - i]) needed[c->product.prologue[1 - i] - 1] = true;
     lfuse__body_needs(body, NULL, needed);
     for (k = 0; k < body->ninstr; k++)
         if (needed[k] && body->instr[k].kind == LFUSE__I_LOAD) loaded[body->instr[k].a] = true;
@@ -47,7 +47,7 @@ static lfuse_status check_summed(const lfuse__kernel_class *c)
             return lfuse__error(LFUSE_ERR_UNSUPPORTED, "a product of which instruction %d reduces: it sums f32, once",
                                 i);
     }
-    if (sums != c->naxes || !c->product.summed != !sums ||
+    if (sums != c->naxes || !c->product.column_sums != !sums ||
         (sums && (c->product.batched || c->family == LFUSE__FAMILY_GROUPED)))
         return lfuse__error(LFUSE_ERR_INVALID, "a product by %s with %d sums of columns, %d reduced axes",
                             c->product.solver->name, sums, c->naxes);

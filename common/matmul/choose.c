@@ -18,7 +18,7 @@ static int rank(const lfuse__product_class *p)
 /* f16 and bf16 are stored; what they hold is multiplied and added as f32. */
 static void complete(lfuse__kernel_class *c)
 {
-    c->product.summed = !c->naxes ? 0 : c->body->ninstr > LFUSE__TILES_SHORT ? 2 : 1;
+    c->product.column_sums = !c->naxes ? 0 : c->body->ninstr > LFUSE__TILES_SHORT ? 2 : 1;
     c->product.sum = lfuse__register_type(c->operands[LFUSE__PRODUCT_A].type);
     c->rank = 2;
 }
@@ -123,7 +123,7 @@ static lfuse_status find_summed(const lfuse__facts *facts, const int64_t *extent
     lfuse__kernel_class plain = *c;
     double apart;
 
-    plain.product.summed = 0;
+    plain.product.column_sums = 0;
     apart = find(facts, extents, &plain, false, ahead, &plain.product) + LFUSE__TILES_START +
             bytes / LFUSE__TILES_BYTES / units;
     if (with < 0)
@@ -161,7 +161,7 @@ static bool vendor_is_faster(const lfuse__facts *facts, const lfuse__matmul_prob
     const int64_t *e = p->extents;
     const lfuse__matmul_sizes sizes = {e[0], e[1], e[2], c->product.batched ? e[LFUSE__PRODUCT_BATCH] : 1};
 
-    return p->vendor && !p->lean && !facts->vector_lanes && !c->product.summed &&
+    return p->vendor && !p->lean && !facts->vector_lanes && !c->product.column_sums &&
            lfuse__vendor_is_faster(facts, c->operands[LFUSE__PRODUCT_A].type, &sizes);
 }
 
@@ -176,7 +176,7 @@ static lfuse_status choose_cheapest(const lfuse__facts *facts, const lfuse__matm
                             lfuse__memory_word(c->product.sum), facts->arch);
     /* 1 for 0: of none, nothing is launched. */
     for (i = 0; i < rank(&c->product); i++) e[i] = p->extents[i] > 0 ? p->extents[i] : 1;
-    if (c->product.summed) LFUSE__TRY(find_summed(facts, e, p->unsized, c));
+    if (c->product.column_sums) LFUSE__TRY(find_summed(facts, e, p->unsized, c));
     else if (find(facts, e, c, false, p->unsized, &c->product) < 0) return nobody(facts, e, c);
     if (p->lean) find(facts, e, c, true, p->unsized, &c->product);
     return LFUSE_OK;

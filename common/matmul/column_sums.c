@@ -35,8 +35,8 @@ bool lfuse__tiles_sum_columns(const lfuse__product_class *p)
 {
     /* Slices have a column each of a work-item's vectors, when their sums have been put together. */
     return p->solver == &lfuse__simt && p->sum == LFUSE_F32 && p->item_rows == ROWS && !p->ta && !p->batched &&
-           !p->made[0] && !p->made[1] && p->item_columns / lfuse__tiles_vector(p) % p->slices == 0 &&
-           !(p->split && p->summed > 1); /* the parts' sums of a work-item are not in its registers together */
+           !p->prologue[0] && !p->prologue[1] && p->item_columns / lfuse__tiles_vector(p) % p->slices == 0 &&
+           !(p->split && p->column_sums > 1); /* the parts' sums of a work-item are not in its registers together */
 }
 
 int64_t lfuse__tiles_apart(const lfuse__product_class *p, int64_t rows)
@@ -101,7 +101,7 @@ void lfuse__tiles_text_part(lfuse__text *t, bool columns)
 void lfuse__tiles_row(const lfuse__tiles *t, const char *first, const char *r, char *text, size_t size)
 {
     const int down = places_down(t->p);
-    if (t->p->summed)
+    if (t->p->column_sums)
         snprintf(text, size, "%s + (%s / %d %% %d + (%s %% %d + %s / %d * %d) * %d) * apart", first, r, t->vector, down,
                  r, t->vector, r, down * t->vector, t->vector, down);
     else
@@ -113,7 +113,7 @@ void lfuse__tiles_put_addend(const lfuse__tiles *t, int indent, const char *wher
     const lfuse__body *body = t->t.k->body;
     char to[64];
     if (where) snprintf(to, sizeof to, "acc[%s * %d + e]", where, t->vector);
-    else snprintf(to, sizeof to, "sum_[e ^ %d]", lfuse__tiles_put_down(0));
+    else snprintf(to, sizeof to, "sum_[e ^ %d]", lfuse__spilled_offset(0));
     lfuse__put(t->t.out, indent, "%s = row < m && column + e < n ? r%d : %s;", to, body->instr[reduce_of(body)].a,
                absent);
 }

@@ -80,7 +80,7 @@ static void find_blocks(const lfuse__kernel_class *c, const lfuse__facts *facts,
     if (g->parts > 0) b->groups = smaller(b->groups, g->parts); /* less workspace; sums are of blocks */
     b->a_bytes = (uint64_t)ceil_to(p->rows * b->depth * size + 64, 64);
     for (int i = 0; i < 2; i++)
-        if (p->made[i]) b->a_bytes += (uint64_t)(b->depth + LANES) * PANEL_BYTES;
+        if (p->prologue[i]) b->a_bytes += (uint64_t)(b->depth + LANES) * PANEL_BYTES;
     b->b_bytes = (uint64_t)ceil_to(b->columns * b->depth * size, 64);
     b->sum_bytes = (uint64_t)(p->rows * p->columns * size);
     if (extents[2] > b->depth) b->sum_bytes *= (uint64_t)(b->rows / p->rows * (b->columns / p->columns));
@@ -101,7 +101,7 @@ static void put_functions(const void *context, int which, int indent)
 {
     const writer *w = context;
     (void)which, (void)indent;
-    lfuse__panels_put_functions(w->t->out, w->name, w->t->k);
+    lfuse__cpu_put_functions(w->t->out, w->name, w->t->k);
 }
 
 static void put_memory(const void *context, int which, int indent)
@@ -120,7 +120,7 @@ static void put_block(const void *context, int which, int indent)
 {
     const writer *w = context;
     (void)which;
-    lfuse__panels_put_block(w->t, w->l, indent, w->name);
+    lfuse__cpu_put_block(w->t, w->l, indent, w->name);
 }
 
 static void put_kernel(const lfuse__text *t, const lfuse__product_layout *l, const char *name)
@@ -135,8 +135,8 @@ static void put_kernel(const lfuse__text *t, const lfuse__product_layout *l, con
         {"NAME", .word = name}, {"WORDS", .number = l->own + OWN_WORDS},
         {"BUFFERS", .number = lfuse__kernel_buffers(t->k)}, {"ROWS", .number = p->rows},
         {"SIZE", .number = (int)lfuse__type_bytes(p->sum)}, {"PANEL", .number = PANEL_BYTES},
-        {"BATCHED", .number = l->batch >= 0}, {"A_MADE", .number = p->made[LFUSE__PRODUCT_A]},
-        {"B_MADE", .number = p->made[LFUSE__PRODUCT_B]}, {"M", .number = l->m}, {"N", .number = l->n},
+        {"BATCHED", .number = l->batch >= 0}, {"A_MADE", .number = p->prologue[LFUSE__PRODUCT_A]},
+        {"B_MADE", .number = p->prologue[LFUSE__PRODUCT_B]}, {"M", .number = l->m}, {"N", .number = l->n},
         {"K", .number = l->k}, {"LDA", .number = l->lda}, {"LDB", .number = l->ldb}, {"BATCH", .number = l->batch},
         {"BLOCK_ROWS", .number = l->own + OWN_ROWS}, {"BLOCK_COLUMNS", .number = l->own + OWN_COLUMNS},
         {"BLOCK_DEPTH", .number = l->own + OWN_DEPTH}, {"SPACE", .number = l->workspace},
@@ -146,7 +146,7 @@ static void put_kernel(const lfuse__text *t, const lfuse__product_layout *l, con
     lfuse__put_text(t->out, 0, lfuse__text_gemm_cpu, parameters, places, &w);
 }
 
-void lfuse__panels_begin(lfuse__strbuf *out, const lfuse__kernel_class *c, lfuse__text *t, lfuse__product_layout *l)
+void lfuse__cpu_begin(lfuse__strbuf *out, const lfuse__kernel_class *c, lfuse__text *t, lfuse__product_layout *l)
 {
     lfuse__product_layout_make(c, l);
     lfuse__text_init(t, out, c, NULL);
@@ -160,7 +160,7 @@ static lfuse_status emit(lfuse__strbuf *out, const char *name, const lfuse__kern
     lfuse__text t;
 
     (void)facts;
-    lfuse__panels_begin(out, c, &t, &l);
+    lfuse__cpu_begin(out, c, &t, &l);
     lfuse__put_powers(out, c->body);
     put_kernel(&t, &l, name);
     return LFUSE_OK;
@@ -176,7 +176,7 @@ static bool runs_on(const lfuse__facts *facts)
 static const char *declines(const lfuse__facts *facts, const lfuse__kernel_class *c)
 {
     (void)facts;
-    return c->product.summed ? "it does not sum columns" : NULL;
+    return c->product.column_sums ? "it does not sum columns" : NULL;
 }
 
 static bool candidate(int at, lfuse__product_class *p)

@@ -31,7 +31,7 @@ static bool along(const lfuse__kernel_class *c)
 static int direct_rows(const lfuse__kernel_class *c)
 {
     if (c->product.tb) return along(c) ? DOT_ROWS : 0;
-    if (c->product.made[LFUSE__PRODUCT_B]) return 0;
+    if (c->product.prologue[LFUSE__PRODUCT_B]) return 0;
     return c->operands[LFUSE__PRODUCT_B].type == c->product.sum ? DIRECT_ROWS : 0;
 }
 
@@ -48,7 +48,7 @@ static void put_transpose(const void *context, int operand, int indent)
     const functions *f = context;
     char x[80];
     const lfuse__parameter parameters[] = {{"X", .word = x},
-                                           {"FROM", .word = lfuse__memory_word(lfuse__panels_type(f->c, operand))},
+                                           {"FROM", .word = lfuse__memory_word(lfuse__cpu_type(f->c, operand))},
                                            {"T", .word = lfuse__memory_word(f->c->product.sum)},
                                            {"WIDTH", .number = LANES},
                                            {"HALF", .number = LANES / 2},
@@ -75,13 +75,13 @@ static void put_micro_kernel(const functions *f, const char *prefix, int rows)
     lfuse__put_text(f->out, 0, lfuse__text_gemm_cpu_micro, parameters, NULL, NULL);
 }
 
-void lfuse__panels_put_functions(lfuse__strbuf *out, const char *name, const lfuse__kernel_class *c)
+void lfuse__cpu_put_functions(lfuse__strbuf *out, const char *name, const lfuse__kernel_class *c)
 {
     static const lfuse__place places[] = {{"TRANSPOSE_A", put_transpose, LFUSE__PRODUCT_A},
                                           {"TRANSPOSE_B", put_transpose, LFUSE__PRODUCT_B},
                                           {NULL, NULL, 0}};
     const lfuse__product_class *p = &c->product;
-    const lfuse_type a = lfuse__panels_type(c, LFUSE__PRODUCT_A), b = lfuse__panels_type(c, LFUSE__PRODUCT_B);
+    const lfuse_type a = lfuse__cpu_type(c, LFUSE__PRODUCT_A), b = lfuse__cpu_type(c, LFUSE__PRODUCT_B);
     const functions f = {out, name, c};
     const lfuse__parameter parameters[] = {
         {"NAME", .word = name}, {"ROWS", .number = p->rows}, {"COLUMNS", .number = p->columns},
@@ -107,17 +107,17 @@ typedef struct block {
 static void put_made(const void *context, int operand, int indent)
 {
     const block *b = context;
-    (operand == LFUSE__PRODUCT_A ? lfuse__panels_put_a : lfuse__panels_put_b)(b->t, b->l, indent);
+    (operand == LFUSE__PRODUCT_A ? lfuse__cpu_put_a : lfuse__cpu_put_b)(b->t, b->l, indent);
 }
 
 static void put_epilogue(const void *context, int which, int indent)
 {
     const block *b = context;
     (void)which;
-    lfuse__panels_put_epilogue(b->t, b->l, indent);
+    lfuse__cpu_put_epilogue(b->t, b->l, indent);
 }
 
-void lfuse__panels_put_block(const lfuse__text *t, const lfuse__product_layout *l, int indent, const char *name)
+void lfuse__cpu_put_block(const lfuse__text *t, const lfuse__product_layout *l, int indent, const char *name)
 {
     static const lfuse__place places[] = {{"MAKE_A", put_made, LFUSE__PRODUCT_A},
                                           {"MAKE_B", put_made, LFUSE__PRODUCT_B},
@@ -132,8 +132,9 @@ void lfuse__panels_put_block(const lfuse__text *t, const lfuse__product_layout *
         {"ASIZE", .number = (int)lfuse__type_bytes(a)}, {"BSIZE", .number = (int)lfuse__type_bytes(b)},
         {"A_TRANSPOSED", .number = p->ta}, {"B_TRANSPOSED", .number = p->tb}, {"DOTS", .number = along(t->k)},
         {"DIRECT", .number = direct_rows(t->k) > 0}, {"DIRECT_ROWS", .number = direct_rows(t->k)},
-        {"A_PACKED", .number = p->made[LFUSE__PRODUCT_A] || a != p->sum},
-        {"A_MADE", .number = p->made[LFUSE__PRODUCT_A]}, {"B_MADE", .number = p->made[LFUSE__PRODUCT_B]}, {NULL},
+        {"A_PACKED", .number = p->prologue[LFUSE__PRODUCT_A] || a != p->sum},
+        {"A_MADE", .number = p->prologue[LFUSE__PRODUCT_A]}, {"B_MADE", .number = p->prologue[LFUSE__PRODUCT_B]},
+        {NULL},
     };
 
     lfuse__put_text(t->out, indent, lfuse__text_gemm_cpu_block, parameters, places, &context);

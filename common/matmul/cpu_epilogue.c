@@ -54,13 +54,13 @@ static void put_store(const lfuse__text *t, const lfuse__product_layout *l, int 
     lfuse__put(t->out, indent, "for (int l = 0; l < count; l++) STORE_%s(p%d, %s, l%d[l]);", memory, j, at, j);
 }
 
-void lfuse__panels_put_load(const lfuse__text *t, const lfuse__product_layout *l, int indent, int j, bool whole)
+void lfuse__cpu_put_load(const lfuse__text *t, const lfuse__product_layout *l, int indent, int j, bool whole)
 {
     if (whole) put_load_whole(t, l, indent, j);
     else put_load_each(t, l, indent, j);
 }
 
-void lfuse__panels_put_epilogue(const lfuse__text *t, const lfuse__product_layout *l, int indent)
+void lfuse__cpu_put_epilogue(const lfuse__text *t, const lfuse__product_layout *l, int indent)
 {
     const lfuse__product_class *p = &t->k->product;
     lfuse__strbuf *out = t->out;
@@ -79,7 +79,7 @@ void lfuse__panels_put_epilogue(const lfuse__text *t, const lfuse__product_layou
     for (int whole = 1; whole >= 0; whole--) {
         lfuse__put(out, indent + 2, whole ? "if (count == LANES) {" : "} else {");
         for (int j = LFUSE__PRODUCT_OWN; j < t->k->noperands; j++)
-            if (t->loaded[j]) lfuse__panels_put_load(t, l, indent + 3, j, whole);
+            if (t->loaded[j]) lfuse__cpu_put_load(t, l, indent + 3, j, whole);
     }
     lfuse__put(out, indent + 2, "}");
     lfuse__put(out, indent + 2, "{");

@@ -41,7 +41,7 @@ static void put_grouped(const lfuse__text *t, const lfuse__product_layout *l, co
     lfuse__put(out, 2, "const i64 lda = (i64)OF_(%d), ldb = (i64)OF_(%d);", l->lda, l->ldb);
     lfuse__put(out, 2, "const i64 first_row = (i64)(number %% blocks_down) * block_rows;");
     lfuse__put(out, 2, "const i64 first_column = (i64)(number / blocks_down) * block_columns;");
-    lfuse__panels_put_block(t, l, 2, name);
+    lfuse__cpu_put_block(t, l, 2, name);
     lfuse__put(out, 1, "}");
     lfuse__put(out, 0, "}");
 }
@@ -52,8 +52,8 @@ lfuse_status lfuse__cpu_grouped_emit(lfuse__strbuf *out, const char *name, const
     lfuse__product_layout l;
     lfuse__text t;
 
-    lfuse__panels_begin(out, plain, &t, &l);
-    lfuse__panels_put_functions(out, name, plain);
+    lfuse__cpu_begin(out, plain, &t, &l);
+    lfuse__cpu_put_functions(out, name, plain);
     put_grouped(&t, &l, name, c, facts);
     return LFUSE_OK;
 }

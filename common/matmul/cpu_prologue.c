@@ -15,7 +15,7 @@ static void put_part(const lfuse__text *t, const lfuse__product_layout *l, int i
     lfuse__strbuf *out = t->out;
     lfuse__text made;
 
-    lfuse__product_text_made(t, side, &made);
+    lfuse__product_text_prologue(t, side, &made);
     lfuse__put(out, indent, "{");
     lfuse__put(out, indent + 1, "const i64 outer_ = %s, inner_ = %s;", outer, inner);
     lfuse__put(out, indent + 1, "const int high_ = %s, wide_ = %s;", high, wide);
@@ -29,27 +29,27 @@ static void put_part(const lfuse__text *t, const lfuse__product_layout *l, int i
     for (int whole = 1; whole >= 0; whole--) {
         lfuse__put(out, indent + 3, whole ? "if (count == LANES) {" : "} else {");
         for (int j = LFUSE__PRODUCT_OWN; j < t->k->noperands; j++)
-            if (made.loaded[j]) lfuse__panels_put_load(&made, l, indent + 4, j, whole);
+            if (made.loaded[j]) lfuse__cpu_put_load(&made, l, indent + 4, j, whole);
     }
     lfuse__put(out, indent + 3, "}");
     lfuse__put(out, indent + 3, "{");
-    lfuse__put_slice(&made, indent + 4, t->k->product.made[side] - 1, "");
+    lfuse__put_slice(&made, indent + 4, t->k->product.prologue[side] - 1, "");
     lfuse__put(out, indent + 4, "STOREL_%s(to_, r * %s + v, r%d);", lfuse__memory_word(t->k->product.sum), pitch,
-               t->k->product.made[side] - 1);
+               t->k->product.prologue[side] - 1);
     lfuse__put(out, indent + 3, "}");
     lfuse__put(out, indent + 2, "}");
     lfuse__put(out, indent, "}");
 }
 
-void lfuse__panels_put_a(const lfuse__text *t, const lfuse__product_layout *l, int indent)
+void lfuse__cpu_put_a(const lfuse__text *t, const lfuse__product_layout *l, int indent)
 {
-    const bool turned = t->k->product.ta;
+    const bool transposed = t->k->product.ta;
 
-    if (turned) put_part(t, l, indent, LFUSE__PRODUCT_A, "at", "row", "depth", "rows", "made_a", "pitch_a");
+    if (transposed) put_part(t, l, indent, LFUSE__PRODUCT_A, "at", "row", "depth", "rows", "made_a", "pitch_a");
     else put_part(t, l, indent, LFUSE__PRODUCT_A, "row", "at", "rows", "depth", "made_a", "pitch_a");
 }
 
-void lfuse__panels_put_b(const lfuse__text *t, const lfuse__product_layout *l, int indent)
+void lfuse__cpu_put_b(const lfuse__text *t, const lfuse__product_layout *l, int indent)
 {
     const lfuse__product_class *p = &t->k->product;
     char count[64], panel[64], pitch[16];

@@ -123,7 +123,7 @@ static void put_body(const lfuse__tiles *t, int indent, const char *where)
         if (t->t.stored[j]) lfuse__put(out, indent + 1, "L_%s y%d;", reg, j);
     }
     lfuse__put_body(&t->t, indent + 1, "");
-    if (t->p->summed) lfuse__tiles_put_addend(t, indent + 1, where);
+    if (t->p->column_sums) lfuse__tiles_put_addend(t, indent + 1, where);
     for (int j = LFUSE__PRODUCT_OWN; j < t->t.k->noperands; j++)
         if (t->t.stored[j]) lfuse__put(out, indent + 1, "z%d[w * %d + e] = y%d;", j, t->vector, j);
     lfuse__put(out, indent, "}");
@@ -134,8 +134,8 @@ static void sums_in_local(const lfuse__tiles *t, int indent)
     lfuse__put(t->t.out, indent, "S_%s v_[%d], s_[%d];", t->sum, t->vector, t->vector);
     lfuse__put(t->t.out, indent, "GETV_%s(s_, tile, ((done + w) * %d + place) * %d);", t->sum, t->places, t->vector);
     for (int e = 0; e < t->vector; e++)
-        lfuse__put(t->t.out, indent, "v_[%d] = s_[%d];", e, lfuse__tiles_put_down(e));
-    if (t->p->summed) lfuse__put(t->t.out, indent, "S_%s sum_[%d];", t->sum, t->vector);
+        lfuse__put(t->t.out, indent, "v_[%d] = s_[%d];", e, lfuse__spilled_offset(e));
+    if (t->p->column_sums) lfuse__put(t->t.out, indent, "S_%s sum_[%d];", t->sum, t->vector);
 }
 
 /* What is added up in its column, where the sum was that it is made of. */
@@ -153,10 +153,10 @@ void lfuse__tiles_put_vectors(const lfuse__tiles *t, int indent, int vectors,
     for (int step = 0; step < 3; step++) {
         lfuse__put(out, 0, "#pragma unroll");
         lfuse__put(out, indent, "for (int w = 0; w < %d; w++) {", vectors);
-        if (step != 1 || t->p->summed) place(t, indent + 1);
+        if (step != 1 || t->p->column_sums) place(t, indent + 1);
         if (step == 1) sums(t, indent + 1);
         if (step == 1) put_body(t, indent + 1, sums == sums_in_local ? NULL : "(pass + w)");
-        if (step == 1 && sums == sums_in_local && t->p->summed) put_in_place(t, indent + 1);
+        if (step == 1 && sums == sums_in_local && t->p->column_sums) put_in_place(t, indent + 1);
         for (int j = LFUSE__PRODUCT_OWN; j < t->t.k->noperands; j++) {
             if (step == 0 && t->t.loaded[j]) put_load(t, indent + 1, j);
             if (step == 2 && t->t.stored[j]) put_store(t, indent + 1, j);
@@ -170,11 +170,11 @@ void lfuse__tiles_put_place(const lfuse__tiles *t, int indent, const char *g)
     const lfuse__product_class *p = t->p;
     const int across = p->item_columns / t->vector;
     if (p->solver == &lfuse__mma) {
-        lfuse__units_put_place(t, indent, g);
+        lfuse__mma_put_place(t, indent, g);
         return;
     }
     lfuse__put(t->t.out, indent, "const u32 g = %s;", g);
-    if (p->summed) /* rows of a work-item are equally far apart: lfuse__tiles_row */
+    if (p->column_sums) /* rows of a work-item are equally far apart: lfuse__tiles_row */
         lfuse__put(t->t.out, indent, "const u32 row = a0 + (y / %d + g / %d * %d) * apart;", t->vector, across,
                    p->rows / p->item_rows);
     else
@@ -199,11 +199,11 @@ static void sums_in_registers(const lfuse__tiles *t, int indent)
                t->vector);
 }
 
-void lfuse__tiles_put_acc(const lfuse__tiles *t, int indent, const char *w)
+void lfuse__tiles_put_spilled(const lfuse__tiles *t, int indent, const char *w)
 {
     lfuse__put(t->t.out, indent, "S_%s down_[%d];", t->sum, t->vector);
     for (int e = 0; e < t->vector; e++)
-        lfuse__put(t->t.out, indent, "down_[%d] = acc[%s * %d + %d];", lfuse__tiles_put_down(e), w, t->vector, e);
+        lfuse__put(t->t.out, indent, "down_[%d] = acc[%s * %d + %d];", lfuse__spilled_offset(e), w, t->vector, e);
 }
 
 /* From where put_in_place put it. */
@@ -215,7 +215,7 @@ static void put_back(const lfuse__tiles *t, int indent, int pass)
     lfuse__put(out, indent + 1, "S_%s s_[%d];", t->sum, t->vector);
     lfuse__put(out, indent + 1, "GETV_%s(s_, tile, (w * %d + place) * %d);", t->sum, t->places, t->vector);
     for (int e = 0; e < t->vector; e++)
-        lfuse__put(out, indent + 1, "acc[(pass + w) * %d + %d] = s_[%d];", t->vector, e, lfuse__tiles_put_down(e));
+        lfuse__put(out, indent + 1, "acc[(pass + w) * %d + %d] = s_[%d];", t->vector, e, lfuse__spilled_offset(e));
     lfuse__put(out, indent, "}");
 }
 
@@ -233,7 +233,7 @@ static int staged(const lfuse__tiles *t, int all)
  */
 static int at_a_time(const lfuse__tiles *t, int all)
 {
-    const int most = t->p->summed && all / 4 > LFUSE__TILES_AT_A_TIME ? all / 4 : LFUSE__TILES_AT_A_TIME;
+    const int most = t->p->column_sums && all / 4 > LFUSE__TILES_AT_A_TIME ? all / 4 : LFUSE__TILES_AT_A_TIME;
     return all < most ? all : most;
 }
 
@@ -251,14 +251,14 @@ void lfuse__tiles_put_epilogue(const lfuse__tiles *t, int indent)
     } else {
         lfuse__put(out, 0, "#pragma unroll");
         lfuse__put(out, indent + 1, "for (int w = 0; w < %d; w++) {", pass);
-        lfuse__tiles_put_acc(t, indent + 2, "(pass + w)");
+        lfuse__tiles_put_spilled(t, indent + 2, "(pass + w)");
         lfuse__put(out, indent + 2, "PUTV_%s(tile, (w * %d + place) * %d, down_);", t->sum, t->places, t->vector);
         lfuse__put(out, indent + 1, "}");
         lfuse__put(out, 0, "#pragma unroll 1");
         lfuse__put(out, indent + 1, "for (int done = 0; done < %d; done++) {", pass);
         lfuse__tiles_put_vectors(t, indent + 2, 1, place_in_tile, sums_in_local);
         lfuse__put(out, indent + 1, "}");
-        if (t->p->summed) put_back(t, indent + 1, pass);
+        if (t->p->column_sums) put_back(t, indent + 1, pass);
     }
     lfuse__put(out, indent, "}");
 }

@@ -15,7 +15,7 @@ enum {
     MANY_CLOCKS = 5000,     /* of a layer by cost(): a launch of its own takes no longer. Eight of 64 x 512 x 512 took
                                39.1 us in one launch, 33.8 in eight; with those of 512 and 10 columns in one,
                                784-512-512-10 for 64 rows took 20.6, without 17.5 */
-    NARROW_PRODUCTS = 1 << 21, /* of a layer of f16 or bf16 beside a library with units for matrices, at most */
+    NARROW_PRODUCTS = 1 << 21, /* of a layer of f16 or bf16 beside a library with tensor cores, at most */
     VECTOR = 4,
     TEAMS = LFUSE__GROUP / LFUSE__TEAM
 };
@@ -76,7 +76,7 @@ static int64_t groups_of(const lfuse__product_class *p, const lfuse__network *w)
     return parts_of(w->m, p->rows) * parts_of(most_columns(w), p->columns);
 }
 
-/* Local memory: sums of each team, and the rows of A, turned round, where there are several. */
+/* Local memory: sums of each team, and the rows of A, transposed, where there are several. */
 static int64_t local_bytes(const lfuse__product_class *p)
 {
     const int64_t deep = (int64_t)lfuse__network_pitch(p) * p->depth;
@@ -160,7 +160,7 @@ lfuse_status lfuse__network_choose(const lfuse__facts *facts, const lfuse__netwo
     if (!fits(c, w->nlayers))
         return lfuse__error(LFUSE_ERR_UNSUPPORTED, "%d layers take more argument words than a launch has", w->nlayers);
     if (size < sizeof(float) && units_are_used(facts) && products_of(w) > NARROW_PRODUCTS)
-        return lfuse__error(LFUSE_ERR_UNSUPPORTED, "%lld rows of layers of up to %lld x %lld: units for matrices are "
+        return lfuse__error(LFUSE_ERR_UNSUPPORTED, "%lld rows of layers of up to %lld x %lld: tensor cores are "
                             "taken for faster", (long long)w->m, (long long)most_deep(w), (long long)most_columns(w));
     for (i = 0; i < sizeof rows / sizeof *rows; i++)
         for (columns = VECTOR; columns <= 8 * VECTOR; columns *= 2) {

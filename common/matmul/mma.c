@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Products on units for matrices: the kernel is text/gemm_mma.k. */
+/* Products on tensor cores: the kernel is text/gemm_mma.k. */
 #include <stdio.h>
 
 #include "common/base/error.h"
@@ -21,8 +21,8 @@ static void put_operand(const void *context, int which, int indent)
     const lfuse__tiles *t = context;
     const lfuse__product_class *p = t->p;
     const int operand = which / PARTS, part = which % PARTS;
-    const bool a = operand == LFUSE__PRODUCT_A, along = lfuse__tiles_turned(p, operand);
-    const int width = a ? p->rows : p->columns, warp_tile = a ? lfuse__units_rows(p) : lfuse__units_columns(p);
+    const bool a = operand == LFUSE__PRODUCT_A, along = lfuse__is_k_contiguous(p, operand);
+    const int width = a ? p->rows : p->columns, warp_tile = a ? lfuse__mma_rows(p) : lfuse__mma_columns(p);
     const int chunks = (along ? p->depth : width) / CHUNK, bank_chunks = BANKS / 16;
     char first[96], first_of_warp[64];
     const lfuse__parameter parameters[] = {
@@ -31,7 +31,7 @@ static void put_operand(const void *context, int which, int indent)
         {"PART_COPY_SLOWLY", .number = part == COPY_SLOWLY}, {"K_CONTIGUOUS", .number = along},
         {"OPERAND", .word = first}, {"LD", .number = a ? t->l.lda : t->l.ldb}, {"ORIGIN", .word = a ? "a0" : "b0"},
         {"OUTER", .word = a ? "m" : "n"}, {"DEPTH", .number = p->depth},
-        {"BASE", .number = a ? 0 : (p->ahead + 1) * p->depth * p->rows * 2},
+        {"BASE", .number = a ? 0 : (p->prefetch + 1) * p->depth * p->rows * 2},
         {"STAGE", .number = width * p->depth * 2}, {"CHUNKS", .number = chunks},
         {"SPAN", .number = chunks < bank_chunks ? bank_chunks / chunks : 1},
         {"TURNS", .number = chunks < bank_chunks ? chunks : bank_chunks},
@@ -43,7 +43,7 @@ static void put_operand(const void *context, int which, int indent)
 
     lfuse__put_product_first(&t->l, operand, first, sizeof first);
     snprintf(first_of_warp, sizeof first_of_warp, "warp %s %d * %d", a ? "/" : "%",
-             p->columns / lfuse__units_columns(p), warp_tile);
+             p->columns / lfuse__mma_columns(p), warp_tile);
     lfuse__put_text(t->t.out, indent, lfuse__text_gemm_mma_operand, parameters, NULL, NULL);
 }
 
@@ -73,12 +73,12 @@ static void put_kernel(const lfuse__tiles *t, const char *name)
     const lfuse__parameter parameters[] = {
         {"NAME", .word = name}, {"WORDS", .number = t->l.own + lfuse__tiles_own(p)},
         {"BUFFERS", .number = lfuse__kernel_buffers(t->t.k)}, {"ITEMS", .number = t->threads},
-        {"BLOCKS", .number = p->beside}, {"TILE_WORDS", .number = lfuse__tiles_local(p)},
-        {"MEETS", .number = p->split || p->summed},
+        {"BLOCKS", .number = p->occupancy}, {"TILE_WORDS", .number = lfuse__tiles_local(p)},
+        {"MEETS", .number = p->split || p->column_sums},
         {"TYPE", .word = lfuse__memory_word(t->t.k->operands[LFUSE__PRODUCT_A].type)}, {"ROWS", .number = p->rows},
-        {"COLUMNS", .number = p->columns}, {"WARP_ROWS", .number = lfuse__units_rows(p)},
-        {"WARP_COLUMNS", .number = lfuse__units_columns(p)}, {"SUMS", .number = p->item_rows * p->item_columns},
-        {"AHEAD", .number = p->ahead}, {"STEPS", .number = p->depth / STEP},
+        {"COLUMNS", .number = p->columns}, {"WARP_ROWS", .number = lfuse__mma_rows(p)},
+        {"WARP_COLUMNS", .number = lfuse__mma_columns(p)}, {"SUMS", .number = p->item_rows * p->item_columns},
+        {"AHEAD", .number = p->prefetch}, {"STEPS", .number = p->depth / STEP},
         {"STAGE_A", .number = p->rows * p->depth * 2}, {"STAGE_B", .number = p->columns * p->depth * 2},
         {"VECTORS", .number = t->l.own + LFUSE__TILES_VECTORS}, {NULL},
     };
@@ -86,18 +86,18 @@ static void put_kernel(const lfuse__tiles *t, const char *name)
     lfuse__put_text(t->t.out, 0, lfuse__text_gemm_mma, parameters, places, t);
 }
 
-void lfuse__units_put_corner(const lfuse__tiles *t, int indent, const char *place)
+void lfuse__mma_put_corner(const lfuse__tiles *t, int indent, const char *place)
 {
-    const int across = t->p->columns / lfuse__units_columns(t->p);
+    const int across = t->p->columns / lfuse__mma_columns(t->p);
     lfuse__put(t->t.out, indent, "const u32 y = %s / %d * %d + %s %% 32 / 4;", place, 32 * across,
-               lfuse__units_rows(t->p), place);
+               lfuse__mma_rows(t->p), place);
     lfuse__put(t->t.out, indent, "const u32 x = %s / 32 %% %d * %d + %s %% 2 * 8 + %s %% 4 / 2 * 4;", place, across,
-               lfuse__units_columns(t->p), place, place);
+               lfuse__mma_columns(t->p), place, place);
 }
 
-void lfuse__units_put_place(const lfuse__tiles *t, int indent, const char *g)
+void lfuse__mma_put_place(const lfuse__tiles *t, int indent, const char *g)
 {
-    const int across = lfuse__units_columns(t->p) / STEP;
+    const int across = lfuse__mma_columns(t->p) / STEP;
     lfuse__put(t->t.out, indent, "const u32 g = %s;", g);
     lfuse__put(t->t.out, indent, "const u32 row = a0 + g / %d * 8 + y, column = b0 + g %% %d * %d + x;", across, across,
                STEP);
@@ -121,7 +121,7 @@ static const char *declines(const lfuse__facts *facts, const lfuse__kernel_class
     if (!facts->matrix_units || facts->info.local_bytes < LOCAL_OF_ALL) return "the device has no such instructions";
     if ((type != LFUSE_F16 && type != LFUSE_BF16) || c->operands[LFUSE__PRODUCT_B].type != type)
         return "it multiplies f16 by f16 and bf16 by bf16";
-    return c->product.made[0] || c->product.made[1] ? "its operands lie in memory" : NULL;
+    return c->product.prologue[0] || c->product.prologue[1] ? "its operands lie in memory" : NULL;
 }
 
 static bool candidate(int at, lfuse__product_class *p)
@@ -140,8 +140,8 @@ static bool serves(const lfuse__product_class *p, const int64_t *least, const in
 /* Where rows are no whole chunks it would wait for single elements: other tiles are faster. */
 static bool suits(const lfuse__product_class *p, const int64_t *extents)
 {
-    return extents[lfuse__tiles_turned(p, LFUSE__PRODUCT_A) ? 2 : 0] % CHUNK == 0 &&
-           extents[lfuse__tiles_turned(p, LFUSE__PRODUCT_B) ? 2 : 1] % CHUNK == 0;
+    return extents[lfuse__is_k_contiguous(p, LFUSE__PRODUCT_A) ? 2 : 0] % CHUNK == 0 &&
+           extents[lfuse__is_k_contiguous(p, LFUSE__PRODUCT_B) ? 2 : 1] % CHUNK == 0;
 }
 
 const lfuse__solver lfuse__mma = {

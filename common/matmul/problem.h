@@ -1,34 +1,33 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Matrix products in the dialect, with their epilogue: whatever a body makes of the sum of one element, stored wherever
- * it stores. D[i, j] = body(sum over l of A[i, l] B[l, j]). Families of texts, as in kernel.h: solvers.c sees to what
- * is common and calls the form's file.
+ * The problem that solvers solve: a matrix product with its prologues and its epilogue,
+ *     D[i, j] = epilogue(sum over l of A[i, l] B[l, j]).
+ * A kernel's class says everything but the sizes, a geometry or lfuse__matmul_problem has these. A class of family
+ * PRODUCT has rank 2, naxes 0 or 1, index64 false, and
+ *   - operands[LFUSE__PRODUCT_A] and [LFUSE__PRODUCT_B], the matrices, which are read. Of these the type counts, and
+ *     product.ta, product.tb, which say whether they are stored transposed.
+ *   - operands[LFUSE__PRODUCT_SUM], which has no memory: the body loads the sum of an element there. Its type is
+ *     product.sum.
+ *   - operands from LFUSE__PRODUCT_OWN on: what the epilogue loads and stores, walked by rows and columns of D; `inner`
+ *     is the class of the column stride. They may be INDEX, and may not be gathered.
+ *   - a body, the epilogue: whatever it makes of the sum, stored wherever it stores.
+ * Sums are made by fma in product.sum. The solver sets the order of the additions, which depends on the sizes alone:
+ * equal products of one class on one device are equal bit for bit.
  *
- * The class: `product`, and of the operands
- *     [LFUSE__PRODUCT_A], [LFUSE__PRODUCT_B]   matrices, type alone; read, rows `lda`, `ldb` elements apart
- *     [LFUSE__PRODUCT_SUM]                     no memory: a LOAD of it is the sum, of type product.sum
- *     from LFUSE__PRODUCT_OWN on               the epilogue's, walked by rows and columns: `inner` is the class of the
- *                                              column stride. INDEX is legal, gathered is not.
- * rank 2, naxes 0. Sums are of products.sum, by fma; the order of the additions is the form's and depends on sizes
- * alone, so that equal products of one class on one device are equal bit for bit.
+ * What a solver may decline, with a reason:
+ *   - Prologues. Where product.prologue[i] is not 0, A (i = 0) or B (1) lies in no memory: an element is what the body
+ *     computes in register prologue[i] - 1, rounded to the operand's type. Operands that this register loads are walked
+ *     by the rows and columns of A, or B, as they are stored: strides[j][0] leads from one stored row to the next,
+ *     `inner` is the class of the other stride. Nothing else of the body loads them. Batches have no prologues.
+ *   - Batches. product.batched: extents[LFUSE__PRODUCT_BATCH] products in one launch. The matrices of operand j lie
+ *     strides[j][LFUSE__PRODUCT_BATCH] elements apart. Batches have no INDEX.
+ *   - Column sums. A body with one REDUCE, and naxes 1: a sum of f32 over the rows, with the bits of a row kernel over
+ *     the same values. What is made of it has one element a column: its stores, and the loads that they need, have row
+ *     strides of 0. Batches, and products with prologues, have no column sums.
  *
- * `product.made[i]`: A, B or both lie nowhere: their elements are what the body makes in register made[i] - 1, of the
- * type of that operand, rounded to it. What such a register loads is walked by the rows and columns of A, or B, as
- * `ta`, `tb` say they are stored: strides[j][0] leads from one stored row to the next, `inner` is the class of the
- * other one; by nobody else. Not of batches.
- *
- * A body with a REDUCE, of naxes 1 (`product.summed`, which solvers.c sets): a sum of f32 over the rows, once, with the
- * bits of a row kernel over the values that it takes in. What is made of it is of the columns: such stores, and the
- * loads that they need, have row strides of 0; no other store is made of it. TILES alone, not of batches, nor of
- * operands that are made; choosing gives ERR_UNSUPPORTED where no tiles do so (column_sums.c), or a launch of
- * its own is taken for faster.
- *
- * `product.batched`: as many such products as extents[LFUSE__PRODUCT_BATCH] says, each with the matrices of every
- * operand that lie strides[j][LFUSE__PRODUCT_BATCH] elements behind those of the one before; INDEX is not legal then.
- *
- * The geometry: extents m, n, k (k may be 0: sums are then 0, A and B are not touched); strides[A][0] is lda,
- * strides[B][0] is ldb; strides[j][0], strides[j][1] of the others by row and column; offsets and addresses as always;
- * `partials` the offset of the workspace in the last buffer. Of several launches all take the same geometry.
+ * The geometry: extents m, n, k, where k may be 0 (sums are then 0, and A and B are not read); strides[A][0] is lda,
+ * strides[B][0] is ldb; strides[j][0] and strides[j][1] are those of the other operands by row and column; `partials`
+ * is the offset of the workspace in the last buffer. All launches of a product take the same geometry.
  */
 #ifndef COMMON_MATMUL_PROBLEM_H
 #define COMMON_MATMUL_PROBLEM_H
@@ -37,8 +36,8 @@
 #include "common/kernels/key.h"
 #include "common/plan/advice.h"
 
-enum { LFUSE__PRODUCT_BATCH = 3, LFUSE__PRODUCT_EXTENTS }; /* of extents and strides */
-/* Products of a launch. */
+enum { LFUSE__PRODUCT_BATCH = 3, LFUSE__PRODUCT_EXTENTS }; /* behind m, n, k in extents and strides */
+/* Returns the number of products in a launch. */
 static inline int64_t lfuse__product_batch(const lfuse__kernel_class *c, const lfuse__geometry *g)
 {
     return c->product.batched ? g->extents[LFUSE__PRODUCT_BATCH] : 1;
@@ -47,8 +46,9 @@ static inline int64_t lfuse__product_batch(const lfuse__kernel_class *c, const l
 typedef struct lfuse__solver lfuse__solver; /* solver.h */
 
 /*
- * One way to compute a product: a tile, and how many parts of k (0: one whole; else geometry's `parts`; -1: stream-K).
- * Wisdom names it "64x128x16:8x8:1:0": rows, columns, depth, those of a work-item, slices, parts.
+ * One way to compute a product: a tile, and into how many parts k is split: 0: k is not split; -1: stream-K; else what
+ * the geometry's `parts` is to be. Wisdom names it "64x128x16:8x8:1:0": rows, columns, depth, rows and columns of a
+ * work-item, slices, parts.
  */
 typedef struct lfuse__matmul_candidate {
     int rows, columns, depth, item_rows, item_columns, slices, parts;
@@ -83,39 +83,37 @@ int lfuse__matmul_classes(const lfuse__facts *facts, const int64_t *low, const i
 int lfuse__matmul_candidates(const lfuse__facts *facts, const int64_t *extents, const lfuse__kernel_class *c,
                              lfuse__matmul_candidate *all);
 
-/* sides[noperands]: PRODUCT_A, PRODUCT_B: whose register loads it; -1. */
+/* Sets sides[noperands]: LFUSE__PRODUCT_A or _B, whose prologue loads the operand; -1: the epilogue does. */
 void lfuse__product_sides(const lfuse__kernel_class *c, int8_t *sides);
-/*
- * The text of a body without what makes A and B, and (`i`: A, B) of that alone: operands that are loaded, registers
- * that are computed.
- */
+/* Limit what a text loads and computes: to the epilogue, and to the prologue of A or B, which is a text of its own. */
 void lfuse__product_text_own(lfuse__text *t);
-void lfuse__product_text_made(const lfuse__text *t, int i, lfuse__text *made);
+void lfuse__product_text_prologue(const lfuse__text *t, int i, lfuse__text *made);
 
-/* Launches of a product of the class: one for each phase, in order. */
+/* Returns how many launches a product takes: phases 0, 1 ... of the class, in this order. */
 int lfuse__product_phases(const lfuse__kernel_class *c);
 /*
- * Bytes at the beginning of the workspace that are 0 before the first launch, and again after each: tickets of groups
- * that meet. Products that follow each other may share them.
+ * Returns how many bytes at the beginning of the workspace hold tickets, by which groups that sum parts of k find out
+ * who is the last. They have to be 0 before the first launch and are 0 again after each, so that products that follow
+ * each other may share them.
  */
 uint64_t lfuse__product_tickets(const lfuse__kernel_class *c);
-/* Bytes of the workspace, for extents and strides of the geometry; 0: none. But for tickets it need not be set. */
+/* Returns the bytes of the workspace for the geometry, 0: none. Except for tickets its contents do not matter. */
 uint64_t lfuse__product_workspace(const lfuse__kernel_class *c, const lfuse__facts *facts, const lfuse__geometry *g);
 
 lfuse_status lfuse__product_emit(lfuse__strbuf *out, const char *name, const lfuse__kernel_class *c,
                                  const lfuse__facts *facts);
-/* Also for a later run of the same geometry at other addresses or with other numbers. */
+/* Serves a later run of the same geometry at other addresses or with other scalars too. */
 lfuse_status lfuse__product_pack(const lfuse__kernel_class *c, const lfuse__facts *facts, const lfuse__geometry *g,
                                  lfuse__packed *packed);
 void lfuse__key_add_product(lfuse__kernel_key *key, const lfuse__product_class *p);
 lfuse_status lfuse__product_warm_up(const lfuse__kernel_class *k, const lfuse__facts *facts, lfuse__packed *packed);
 
-/* check.c: whether a class that is chosen is a product that kernels are written for. */
+/* check.c: ERR_INVALID, _TYPE or _UNSUPPORTED where the class is not what the head of this file says. */
 lfuse_status lfuse__product_check(const char *name, const lfuse__kernel_class *c, const lfuse__facts *facts);
 
 /*
- * words.c: argument words that every form begins with, of 64 bits: byte offsets of the operands, then these,
- * then the strides of the epilogue's operands, then its numbers, then the form's own.
+ * words.c: the numbers of a kernel's argument words, of 64 bits each: byte offsets of the operands, then those below,
+ * then the strides of the epilogue's operands, its scalars, and the solver's own words.
  */
 typedef struct lfuse__product_layout {
     const char *word; /* "W", argument words; "OF_": variables of_<number>, of GROUPED kernels */
@@ -125,21 +123,21 @@ typedef struct lfuse__product_layout {
     int apart[LFUSE__MAX_OPERANDS]; /* of a batch: bytes from one matrix to the next; -1: none, or no memory */
     int rows[LFUSE__MAX_OPERANDS], columns[LFUSE__MAX_OPERANDS]; /* of the stride; columns -1: REPEAT or UNIT */
     int numbers;
-    int own;       /* the first of the form's own */
+    int own;       /* the first one of the solver */
 } lfuse__product_layout;
 void lfuse__product_layout_make(const lfuse__kernel_class *c, lfuse__product_layout *layout);
-/* Fills all of these; ERR_UNSUPPORTED where they and `own` more do not fit the argument block. */
+/* Fills all but the `own` words of the solver; ERR_UNSUPPORTED where the argument block has no room for both. */
 lfuse_status lfuse__product_layout_pack(const lfuse__kernel_class *c, const lfuse__geometry *g, int own,
                                         lfuse__packed *packed);
-/* Element offset (i64) of epilogue operand j at row and column, which are expressions, as an expression. */
+/* Writes an i64 expression: the element offset of epilogue operand j at a row and column, which are expressions. */
 void lfuse__put_product_place(const lfuse__kernel_class *c, const lfuse__product_layout *layout, int j,
                               const char *row, const char *column, char *text, size_t size);
 /*
- * Where operand j begins, as an expression; of a batch for product number `matrix`, a u64 in scope; GROUPED: p<j>,
- * which is in scope.
+ * Writes an expression: the address of operand j, of a batch that of product `matrix`, a u64 in scope. Of GROUPED
+ * kernels it is p<j>, which is in scope.
  */
 void lfuse__put_product_first(const lfuse__product_layout *layout, int j, char *text, size_t size);
-/* p<j> of every operand that has memory, but A and B. */
+/* Puts declarations: p<j>, the addresses of the epilogue's operands. */
 void lfuse__put_product_memory(lfuse__strbuf *out, int indent, const lfuse__kernel_class *c,
                                const lfuse__product_layout *layout);
 

@@ -7,7 +7,7 @@
  * f32 on an H100 and an H200 beside the library of the device's maker. That library is faster with one row, where more
  * than a launch counts. With 2 to 32 rows it takes as long as with 32, and tiles take 0.5 to 0.85 of that; 0.4 to 0.97
  * for layers of 64 rows up to 2048 wide and cubes of up to 512, 0.93 to 1 for cubes of 1024; more above, and where
- * parts of a deep k have to be added. For f16 and bf16 it has the device's units for matrices. The portable library
+ * parts of a deep k have to be added. For f16 and bf16 it has the device's tensor cores. The portable library
  * takes 1.4 to 2.5 times as long as tiles. In f64 nobody has measured them.
  *
  * In a batch that fills the device no launch is saved. On an H200 the library then takes 0.84 to 0.92 of the time of

@@ -19,11 +19,11 @@ typedef struct side {
     int width;         /* of the tile */
     int base;          /* where it begins in local memory */
     int moves, turns;  /* elements that each vector of k moves those of its rows by, in XOR; after `turns`, 0 again */
-    int loads;         /* vectors that a work-item loads of a slab */
+    int loads;         /* vectors that a work-item loads of a k-tile */
     int words;         /* u32 of such a vector */
     unsigned size;     /* bytes of an element */
     const char *memory;
-    bool turned;
+    bool k_contiguous;
     bool walks;        /* a work-item's vectors have the same place in rows equally far apart */
 } side;
 
@@ -34,8 +34,8 @@ static side side_of(const lfuse__tiles *t, int operand)
     side s = {.operand = operand, .letter = a ? 'a' : 'b',
               .width = a ? t->p->rows : t->p->columns,
               .size = lfuse__type_bytes(type), .memory = lfuse__memory_word(type),
-              .base = a ? 0 : 2 * t->p->depth * t->p->rows, .turned = lfuse__tiles_turned(t->p, operand)};
-    if (s.turned) {
+              .base = a ? 0 : 2 * t->p->depth * t->p->rows, .k_contiguous = lfuse__is_k_contiguous(t->p, operand)};
+    if (s.k_contiguous) {
         const int banks = BANKS / (int)lfuse__type_bytes(t->p->sum);
         const int chunk = s.width * t->vector / (a ? t->p->item_rows : t->p->item_columns);
         const int span = banks < chunk ? banks : chunk; /* so that a work-item's vectors stay apart as they are */
@@ -43,7 +43,7 @@ static side side_of(const lfuse__tiles *t, int operand)
         if (s.moves < t->vector) s.moves = t->vector;
         s.turns = span / s.moves;
     }
-    s.walks = !s.turned && t->threads * t->vector % s.width == 0;
+    s.walks = !s.k_contiguous && t->threads * t->vector % s.width == 0;
     s.loads = s.width * t->p->depth / t->vector / t->threads;
     s.words = t->vector * (int)s.size / 4;
     return s;
@@ -68,7 +68,7 @@ static bool has_steps(const lfuse__tiles *t)
 static int places_of(const lfuse__tiles *t, const side *s)
 {
     const int vectors = t->p->depth / t->p->slices / t->vector;
-    if (!s->turned || vectors < 1) return 1;
+    if (!s->k_contiguous || vectors < 1) return 1;
     return vectors < s->turns ? vectors : s->turns;
 }
 
@@ -88,7 +88,7 @@ static int half_bytes(const lfuse__tiles *t, const side *s)
 static void put_step_gets(const lfuse__tiles *t, const side *s, int indent, const char *half, int l, int each,
                           int address)
 {
-    const int places = places_of(t, s), at = address + (s->turned ? l / t->vector % places : 0);
+    const int places = places_of(t, s), at = address + (s->k_contiguous ? l / t->vector % places : 0);
     const int offset = l * s->width * 4 + (*half == '1' ? half_bytes(t, s) : 0);
     for (int i = 0; i < each; i += t->vector)
         lfuse__put(t->t.out, indent, "STEP_GET_%s(%c, %d, %d, %d, %d, %d, %d)", t->sum, s->letter, i, i + 1, i + 2,
@@ -119,7 +119,7 @@ static void put_step_addresses(const lfuse__tiles *t, const side *s, int indent)
         char place[128];
         int n = 0;
         if (t->p->slices > 1) n = snprintf(place, sizeof place, "slice * %d + ", each * s->width);
-        if (s->turned)
+        if (s->k_contiguous)
             snprintf(place + n, sizeof place - (size_t)n, "(%c ^ (slice * %d + %d) %% %d * %d)", at, each / t->vector,
                      i, s->turns, s->moves);
         else snprintf(place + n, sizeof place - (size_t)n, "%c", at);
@@ -161,15 +161,15 @@ static void put_steps(const lfuse__tiles *t, const side *sides, int indent, cons
 
 /*
  * Slabs of a round of the loop. Where there are two, the half and the registers that each has are known when the kernel
- * is compiled: with less to do for a slab than MUCH, slices lose up to 8 % without (512 x 512 x 512 on an H200). A
- * round has all that is done for a slab, for the first and the last one too: a compiler takes as long as its text is,
+ * is compiled: with less to do for a k-tile than MUCH, slices lose up to 8 % without (512 x 512 x 512 on an H200). A
+ * round has all that is done for a k-tile, for the first and the last one too: a compiler takes as long as its text is,
  * and this is most of it.
  */
-enum { MUCH = 512 /* products of a work-item in a slab */ };
-static int slabs_of_round(const lfuse__product_class *p)
+enum { MUCH = 512 /* products of a work-item in a k-tile */ };
+static int k_tiles_of_round(const lfuse__product_class *p)
 {
     const bool little = p->slices > 1 && p->depth / p->slices * p->item_rows * p->item_columns <= MUCH;
-    return p->ahead > 1 || little ? 2 : 1;
+    return p->prefetch > 1 || little ? 2 : 1;
 }
 
 /* Whether sums are stored in the result with nothing computed of them before. */
@@ -195,7 +195,8 @@ static void put_place(const lfuse__tiles *t, const side *s, char *place, size_t 
     int n = 0;
 
     if (t->p->slices > 1) n = snprintf(place, size, "slice * %d + ", t->p->depth / t->p->slices * s->width);
-    if (s->turned) snprintf(place + n, size - (size_t)n, "(%c ^ l / %d %% %d * %d)", at, t->vector, s->turns, s->moves);
+    if (s->k_contiguous)
+        snprintf(place + n, size - (size_t)n, "(%c ^ l / %d %% %d * %d)", at, t->vector, s->turns, s->moves);
     else snprintf(place + n, size - (size_t)n, "%c", at);
 }
 
@@ -206,28 +207,28 @@ static void put_operand(const void *context, int which, int indent)
     const int part = which % PARTS;
     const side s = side_of(t, which / PARTS);
     const bool a = s.operand == LFUSE__PRODUCT_A;
-    const int along = s.turned ? p->depth : s.width, item = a ? p->item_rows : p->item_columns;
+    const int along = s.k_contiguous ? p->depth : s.width, item = a ? p->item_rows : p->item_columns;
     char first[96], ld[24], begin[64], row[160], place[96];
     const lfuse__parameter parameters[] = {
         {"X", .word = a ? "a" : "b"}, {"PART_ADDRESSES", .number = part == ADDRESSES},
         {"PART_FETCH", .number = part == FETCH || part == FETCH_FIRST}, {"EARLY", .number = part == FETCH_FIRST},
         {"PART_TO_SHARED", .number = part == TO_SHARED}, {"PART_SLOWLY", .number = part == SLOWLY},
-        {"PART_ELEMENTS", .number = part == ELEMENTS}, {"K_CONTIGUOUS", .number = s.turned},
+        {"PART_ELEMENTS", .number = part == ELEMENTS}, {"K_CONTIGUOUS", .number = s.k_contiguous},
         {"OPERAND", .word = first}, {"LD", .word = ld}, {"ORIGIN", .word = a ? "a0" : "b0"},
         {"BEGIN_OF_TILE", .word = begin}, {"OUTER", .word = a ? "m" : "n"}, {"ROW", .word = row},
         {"THREADS", .number = t->threads}, {"ALONG", .number = along / t->vector}, {"V", .number = t->vector},
         {"T", .word = t->sum}, {"TYPE", .word = s.memory}, {"SIZE", .number = (int)s.size},
         {"BYTES", .number = t->vector * (int)s.size}, {"WORDS", .number = s.words}, {"DEPTH", .number = p->depth},
-        {"AHEAD", .number = p->ahead}, {"WIDTH", .number = s.width}, {"BASE", .number = s.base},
+        {"AHEAD", .number = p->prefetch}, {"WIDTH", .number = s.width}, {"BASE", .number = s.base},
         {"STAGE", .number = p->depth * s.width}, {"LOADS", .number = s.loads}, {"WALKS", .number = s.walks},
         {"ROWS_DOWN", .number = t->threads * t->vector / s.width}, {"MOVES", .number = s.moves},
-        {"TURNS", .number = s.turns}, {"TWO_ROUND", .number = slabs_of_round(p) == 2}, {"PLACE", .word = place},
+        {"TURNS", .number = s.turns}, {"TWO_ROUND", .number = k_tiles_of_round(p) == 2}, {"PLACE", .word = place},
         {"VECTORS_OF_ITEM", .number = item / t->vector}, {"CHUNK", .number = s.width / item}, {NULL},
     };
 
     lfuse__put_product_first(&t->l, s.operand, first, sizeof first);
     snprintf(ld, sizeof ld, "%s(%d)", t->l.word, a ? t->l.lda : t->l.ldb);
-    if (a && p->summed) /* apart: of a segment of rows */
+    if (a && p->column_sums) /* apart: of a segment of rows */
         snprintf(begin, sizeof begin, "down / apart * %d + down %% apart", LFUSE__SEGMENT);
     else snprintf(begin, sizeof begin, "%s * %d", a ? "down" : "across", s.width);
     if (a) lfuse__tiles_row(t, "a0", "r", row, sizeof row);
@@ -272,13 +273,14 @@ void lfuse__tiles_put_sums(const lfuse__tiles *t)
     const lfuse__product_class *p = t->p;
     char vectors[24];
     const lfuse__parameter parameters[] = {
-        {"T", .word = t->sum}, {"V", .number = t->vector}, {"DEPTH", .number = p->depth}, {"AHEAD", .number = p->ahead},
+        {"T", .word = t->sum}, {"V", .number = t->vector}, {"DEPTH", .number = p->depth},
+        {"AHEAD", .number = p->prefetch},
         {"EACH", .number = p->depth / p->slices}, {"SLICED", .number = p->slices > 1},
         {"ITEM_ROWS", .number = p->item_rows}, {"ITEM_COLUMNS", .number = p->item_columns},
         {"SUMS", .number = p->item_rows * p->item_columns}, {"VECTORS", .word = vectors},
         {"OVERLAPS", .number = t->overlaps}, {"EARLY", .number = LFUSE__TILES_EARLY},
-        {"HANDS", .number = LFUSE__TILES_HANDS}, {"ROUND", .number = slabs_of_round(p)},
-        {"TWO_ROUND", .number = slabs_of_round(p) == 2}, {"STEPS", .number = has_steps(t)},
+        {"HANDS", .number = LFUSE__TILES_HANDS}, {"ROUND", .number = k_tiles_of_round(p)},
+        {"TWO_ROUND", .number = k_tiles_of_round(p) == 2}, {"STEPS", .number = has_steps(t)},
         {"AS_THEY_ARE", .number = as_they_are(t)}, {NULL},
     };
 
@@ -314,8 +316,8 @@ static void put_kernel(const lfuse__tiles *t, const char *name)
     const lfuse__parameter parameters[] = {
         {"NAME", .word = name}, {"WORDS", .number = t->l.own + lfuse__tiles_own(p)},
         {"BUFFERS", .number = lfuse__kernel_buffers(t->t.k)}, {"ITEMS", .number = t->threads},
-        {"BLOCKS", .number = p->beside}, {"T", .word = t->sum}, {"TILE_WORDS", .number = lfuse__tiles_local(p)},
-        {"MEETS", .number = p->split || p->summed}, {"OVERLAPS", .number = t->overlaps},
+        {"BLOCKS", .number = p->occupancy}, {"T", .word = t->sum}, {"TILE_WORDS", .number = lfuse__tiles_local(p)},
+        {"MEETS", .number = p->split || p->column_sums}, {"OVERLAPS", .number = t->overlaps},
         {"STREAM_K", .number = p->split == LFUSE__SPLIT_STREAM_K}, {NULL},
     };
 
@@ -336,7 +338,7 @@ static lfuse_status emit(lfuse__strbuf *out, const char *name, const lfuse__kern
 static const char *declines(const lfuse__facts *facts, const lfuse__kernel_class *c)
 {
     (void)facts;
-    return c->product.made[0] || c->product.made[1] ? "its operands lie in memory" : NULL;
+    return c->product.prologue[0] || c->product.prologue[1] ? "its operands lie in memory" : NULL;
 }
 
 static bool candidate(int at, lfuse__product_class *p)

@@ -22,7 +22,7 @@ static void put_vectors(const lfuse__tiles *t)
         if (j == LFUSE__PRODUCT_A || j == LFUSE__PRODUCT_B) {
             lfuse__strbuf_format(out, "%*sif (of_%d %% %d == 0 && (POINTER_BITS(p%d) & %u) == 0", 8, "",
                                  j == LFUSE__PRODUCT_A ? t->l.lda : t->l.ldb, t->vector, j, bytes - 1);
-            if (!lfuse__tiles_turned(t->p, j))
+            if (!lfuse__is_k_contiguous(t->p, j))
                 lfuse__strbuf_format(out, " && of_%d %% %d == 0", j == LFUSE__PRODUCT_A ? t->l.m : t->l.n, t->vector);
             lfuse__strbuf_format(out, ") of_%d |= %d;\n", bits, 1 << j);
         } else if (j >= LFUSE__PRODUCT_OWN && lfuse__in_blocks(&k->operands[j])) {

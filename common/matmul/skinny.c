@@ -11,51 +11,51 @@
 
 enum { TEAM = LFUSE__TEAM, TEAMS = LFUSE__GROUP / TEAM, ROWS_AT_A_TIME = 4 };
 
-static lfuse__thin describe(const lfuse__tiles *t)
+static lfuse__skinny_text describe(const lfuse__tiles *t)
 {
     const bool rows = t->p->rows == t->p->item_rows;
-    lfuse__thin s = {.t = t, .out = t->t.out, .wide = rows ? LFUSE__PRODUCT_B : LFUSE__PRODUCT_A,
+    lfuse__skinny_text s = {.t = t, .out = t->t.out, .wide = rows ? LFUSE__PRODUCT_B : LFUSE__PRODUCT_A,
               .other = rows ? LFUSE__PRODUCT_A : LFUSE__PRODUCT_B, .length = rows ? "n" : "m",
               .count = rows ? "m" : "n", .few = rows ? t->p->rows : t->p->columns, .v = t->vector};
-    s.wide_made = t->p->made[s.wide];
-    s.other_made = t->p->made[s.other];
-    s.wide_turned = lfuse__tiles_turned(t->p, s.wide);
-    s.other_turned = lfuse__tiles_turned(t->p, s.other);
+    s.wide_prologue = t->p->prologue[s.wide];
+    s.other_prologue = t->p->prologue[s.other];
+    s.wide_k_contiguous = lfuse__is_k_contiguous(t->p, s.wide);
+    s.other_k_contiguous = lfuse__is_k_contiguous(t->p, s.other);
     return s;
 }
 
-int lfuse__thin_width(const lfuse__product_class *p, int wide, int vector)
+int lfuse__skinny_width(const lfuse__product_class *p, int wide, int vector)
 {
-    return vector * (lfuse__tiles_turned(p, wide) ? TEAMS : TEAM);
+    return vector * (lfuse__is_k_contiguous(p, wide) ? TEAMS : TEAM);
 }
 
-int lfuse__thin_depth(const lfuse__product_class *p, int wide, int vector)
+int lfuse__skinny_depth(const lfuse__product_class *p, int wide, int vector)
 {
-    return vector * (lfuse__tiles_turned(p, wide) ? TEAM : TEAMS);
+    return vector * (lfuse__is_k_contiguous(p, wide) ? TEAM : TEAMS);
 }
 
 static void put_operands(const void *context, int which, int indent)
 {
-    const lfuse__thin *s = context;
+    const lfuse__skinny_text *s = context;
     (void)which;
-    if (s->wide_made || s->other_made) lfuse__put_product_memory(s->out, indent, s->t->t.k, &s->t->l);
+    if (s->wide_prologue || s->other_prologue) lfuse__put_product_memory(s->out, indent, s->t->t.k, &s->t->l);
 }
 
 static void put_wide(const void *context, int which, int indent)
 {
     (void)which;
-    lfuse__thin_put_wide(context, indent);
+    lfuse__skinny_put_wide(context, indent);
 }
 
 static void put_other(const void *context, int which, int indent)
 {
     (void)which;
-    lfuse__thin_put_other(context, indent);
+    lfuse__skinny_put_other(context, indent);
 }
 
 static void put_store(const void *context, int which, int indent)
 {
-    const lfuse__thin *s = context;
+    const lfuse__skinny_text *s = context;
     const lfuse__parameter parameters[] = {{"WIDE_IS_B", .number = s->wide == LFUSE__PRODUCT_B},
                                            {"T", .word = s->t->sum},
                                            {"V", .number = s->v},
@@ -71,7 +71,7 @@ static void put_kernel(const lfuse__tiles *t, const char *name)
                                           {"MAKE_SKINNY", put_other, 0},
                                           {"STORE", put_store, 0},
                                           {NULL, NULL, 0}};
-    const lfuse__thin s = describe(t);
+    const lfuse__skinny_text s = describe(t);
     const lfuse_type wide = t->t.k->operands[s.wide].type, other = t->t.k->operands[s.other].type;
     const int wide_size = (int)lfuse__type_bytes(wide), other_size = (int)lfuse__type_bytes(other);
     const int ld[] = {[LFUSE__PRODUCT_A] = t->l.lda, [LFUSE__PRODUCT_B] = t->l.ldb};
@@ -83,9 +83,10 @@ static void put_kernel(const lfuse__tiles *t, const char *name)
         {"AT_A_TIME", .number = s.few < ROWS_AT_A_TIME ? s.few : ROWS_AT_A_TIME}, {"OUTER", .word = s.length},
         {"COUNT", .word = s.count}, {"WIDE", .number = s.v * wide_size}, {"SKINNY", .number = s.v * other_size},
         {"WTYPE", .word = lfuse__memory_word(wide)}, {"STYPE", .word = lfuse__memory_word(other)},
-        {"WSIZE", .number = wide_size}, {"SSIZE", .number = other_size}, {"WIDE_ALONG_K", .number = s.wide_turned},
-        {"SKINNY_ALONG_K", .number = s.other_turned}, {"WIDE_MADE", .number = s.wide_made},
-        {"SKINNY_MADE", .number = s.other_made}, {"WIDE_FIRST", .word = wide_first},
+        {"WSIZE", .number = wide_size}, {"SSIZE", .number = other_size},
+        {"WIDE_ALONG_K", .number = s.wide_k_contiguous},
+        {"SKINNY_ALONG_K", .number = s.other_k_contiguous}, {"WIDE_MADE", .number = s.wide_prologue},
+        {"SKINNY_MADE", .number = s.other_prologue}, {"WIDE_FIRST", .word = wide_first},
         {"SKINNY_FIRST", .word = other_first}, {"DEPTH", .number = t->p->depth},
         {"BATCHED", .number = t->l.batch >= 0}, {"M", .number = t->l.m}, {"N", .number = t->l.n},
         {"K", .number = t->l.k}, {"PARTS", .number = t->l.own + LFUSE__TILES_PARTS},
@@ -156,22 +157,22 @@ enum { FEWS = sizeof fews / sizeof *fews };
 static const char *declines(const lfuse__facts *facts, const lfuse__kernel_class *c)
 {
     (void)facts;
-    return c->product.summed ? "it does not sum columns" : NULL;
+    return c->product.column_sums ? "it does not sum columns" : NULL;
 }
 
 /* Of each width one candidate that has all columns, and one that has all rows. */
 static bool candidate(int at, lfuse__product_class *p)
 {
     const int few = at < 2 * FEWS ? fews[at / 2] : 0, v = lfuse__tiles_vector(p), rows = at % 2;
-    const int wide = rows ? LFUSE__PRODUCT_B : LFUSE__PRODUCT_A, width = lfuse__thin_width(p, wide, v);
+    const int wide = rows ? LFUSE__PRODUCT_B : LFUSE__PRODUCT_A, width = lfuse__skinny_width(p, wide, v);
 
     if (!few) return false;
     p->solver = &lfuse__skinny;
     p->rows = rows ? few : width, p->columns = rows ? width : few;
     p->item_rows = rows ? few : v, p->item_columns = rows ? v : few;
-    p->depth = lfuse__thin_depth(p, wide, v);
-    p->slices = p->split = p->ahead = 1;
-    p->beside = 0;
+    p->depth = lfuse__skinny_depth(p, wide, v);
+    p->slices = p->split = p->prefetch = 1;
+    p->occupancy = 0;
     return true;
 }
 

@@ -5,22 +5,22 @@
 
 #include "common/matmul/tile.h"
 
-typedef struct lfuse__thin {
+typedef struct lfuse__skinny_text {
     const lfuse__tiles *t;
     lfuse__strbuf *out;
     int wide, other;      /* operands */
     const char *length;   /* of the wide side: m or n */
     const char *count;    /* of the other */
-    bool wide_turned, other_turned; /* memory runs along k */
-    int wide_made, other_made; /* 1 + the register that is an element of it; 0: it lies in memory */
+    bool wide_k_contiguous, other_k_contiguous; /* memory runs along k */
+    int wide_prologue, other_prologue; /* 1 + the register that is an element of it; 0: it lies in memory */
     int few, v;
-} lfuse__thin;
+} lfuse__skinny_text;
 
 /*
  * What lies nowhere. made_[q * V + e]: element e of vector q of the wide operand, at l along k and `at` along the other
  * axis; beyond the end of k 0. f as of an operand in memory.
  */
-void lfuse__thin_put_wide(const lfuse__thin *s, int indent);
-void lfuse__thin_put_other(const lfuse__thin *s, int indent);
+void lfuse__skinny_put_wide(const lfuse__skinny_text *s, int indent);
+void lfuse__skinny_put_other(const lfuse__skinny_text *s, int indent);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Operands of thin products that are made where they are read: vectors of everything that an element of the wide one
+ * Operands of skinny products that are made where they are read: vectors of everything that an element of the wide one
  * takes, where all of that is aligned, then its work over their elements; of the other one element after element, which
  * all work-items of a team or all teams have in common.
  */
@@ -14,7 +14,8 @@ static bool in_vectors(const lfuse__text *t, int j)
 }
 
 /* x<j>, the operands' elements at `outer` and `inner` of what is stored. */
-static void put_elements(const lfuse__thin *s, const lfuse__text *t, int indent, const char *outer, const char *inner)
+static void put_elements(const lfuse__skinny_text *s, const lfuse__text *t, int indent, const char *outer,
+                         const char *inner)
 {
     char at[160], load[224];
     for (int j = LFUSE__PRODUCT_OWN; j < t->k->noperands; j++) {
@@ -26,7 +27,7 @@ static void put_elements(const lfuse__thin *s, const lfuse__text *t, int indent,
 }
 
 /* Vector u of each operand that lies in vectors, into q<j>; numbers of others, one a vector where they repeat. */
-static void put_vectors(const lfuse__thin *s, const lfuse__text *t, int indent)
+static void put_vectors(const lfuse__skinny_text *s, const lfuse__text *t, int indent)
 {
     char at[160], load[224];
     for (int j = LFUSE__PRODUCT_OWN; j < t->k->noperands; j++) {
@@ -49,7 +50,7 @@ static void put_vectors(const lfuse__thin *s, const lfuse__text *t, int indent)
     }
 }
 
-static void put_arrays(const lfuse__thin *s, const lfuse__text *t, int indent)
+static void put_arrays(const lfuse__skinny_text *s, const lfuse__text *t, int indent)
 {
     for (int j = LFUSE__PRODUCT_OWN; j < t->k->noperands; j++) {
         const bool repeats = t->k->operands[j].inner == LFUSE__STRIDE_REPEAT;
@@ -62,7 +63,7 @@ static void put_arrays(const lfuse__thin *s, const lfuse__text *t, int indent)
 }
 
 /* made_ of what put_vectors has loaded. */
-static void put_work(const lfuse__thin *s, const lfuse__text *t, int indent)
+static void put_work(const lfuse__skinny_text *s, const lfuse__text *t, int indent)
 {
     lfuse__put(s->out, 0, "#pragma unroll");
     lfuse__put(s->out, indent, "for (int i_ = 0; i_ < %d; i_++) {", s->v * s->v);
@@ -78,21 +79,21 @@ static void put_work(const lfuse__thin *s, const lfuse__text *t, int indent)
             lfuse__put(s->out, indent + 1, "const L_%s x%d = s%d[%s];", reg, j, j,
                        o->inner == LFUSE__STRIDE_REPEAT ? "u" : "i_");
     }
-    lfuse__put_slice(t, indent + 1, s->wide_made - 1, "");
-    lfuse__put(s->out, indent + 1, "made_[i_] = r%d;", s->wide_made - 1);
+    lfuse__put_slice(t, indent + 1, s->wide_prologue - 1, "");
+    lfuse__put(s->out, indent + 1, "made_[i_] = r%d;", s->wide_prologue - 1);
     lfuse__put(s->out, indent, "}");
 }
 
-void lfuse__thin_put_wide(const lfuse__thin *s, int indent)
+void lfuse__skinny_put_wide(const lfuse__skinny_text *s, int indent)
 {
     lfuse__text t;
-    lfuse__product_text_made(&s->t->t, s->wide, &t);
+    lfuse__product_text_prologue(&s->t->t, s->wide, &t);
     lfuse__put(s->out, indent, "S_%s made_[%d];", s->t->sum, s->v * s->v);
     lfuse__put(s->out, indent, "if (wide_vectors && l + %d <= k) {", s->v);
     put_arrays(s, &t, indent + 1);
     lfuse__put(s->out, 0, "#pragma unroll");
     lfuse__put(s->out, indent + 1, "for (u32 u = 0; u < %d; u++) {", s->v);
-    if (s->wide_turned)
+    if (s->wide_k_contiguous)
         lfuse__put(s->out, indent + 2, "const u32 outer = at + u < %s ? at + u : %s - 1, inner = l;", s->length,
                    s->length);
     else lfuse__put(s->out, indent + 2, "const u32 outer = l + u, inner = at < %s ? at : 0;", s->length);
@@ -102,31 +103,31 @@ void lfuse__thin_put_wide(const lfuse__thin *s, int indent)
     lfuse__put(s->out, indent, "} else {");
     lfuse__put(s->out, 0, "#pragma unroll");
     lfuse__put(s->out, indent + 1, "for (int i_ = 0; i_ < %d; i_++) {", s->v * s->v);
-    lfuse__put(s->out, indent + 2, "const u32 outer = %s + i_ / %d, inner = %s + i_ %% %d;", s->wide_turned ? "at" :
-               "l", s->v, s->wide_turned ? "l" : "at", s->v);
+    lfuse__put(s->out, indent + 2, "const u32 outer = %s + i_ / %d, inner = %s + i_ %% %d;",
+               s->wide_k_contiguous ? "at" : "l", s->v, s->wide_k_contiguous ? "l" : "at", s->v);
     lfuse__put(s->out, indent + 2, "made_[i_] = ZERO_%s;", s->t->sum);
-    lfuse__put(s->out, indent + 2, "if (%s < %s && %s < k) {", s->wide_turned ? "outer" : "inner", s->length,
-               s->wide_turned ? "inner" : "outer");
+    lfuse__put(s->out, indent + 2, "if (%s < %s && %s < k) {", s->wide_k_contiguous ? "outer" : "inner", s->length,
+               s->wide_k_contiguous ? "inner" : "outer");
     put_elements(s, &t, indent + 3, "outer", "inner");
-    lfuse__put_slice(&t, indent + 3, s->wide_made - 1, "");
-    lfuse__put(s->out, indent + 3, "made_[i_] = r%d;", s->wide_made - 1);
+    lfuse__put_slice(&t, indent + 3, s->wide_prologue - 1, "");
+    lfuse__put(s->out, indent + 3, "made_[i_] = r%d;", s->wide_prologue - 1);
     lfuse__put(s->out, indent + 2, "}");
     lfuse__put(s->out, indent + 1, "}");
     lfuse__put(s->out, indent, "}");
 }
 
-void lfuse__thin_put_other(const lfuse__thin *s, int indent)
+void lfuse__skinny_put_other(const lfuse__skinny_text *s, int indent)
 {
     lfuse__text t;
-    lfuse__product_text_made(&s->t->t, s->other, &t);
+    lfuse__product_text_prologue(&s->t->t, s->other, &t);
     lfuse__put(s->out, 0, "#pragma unroll");
     lfuse__put(s->out, indent, "for (int i = 0; i < %d; i++) {", s->few * s->v);
     lfuse__put(s->out, indent + 1, "const u32 row = i / %d, q = l + i %% %d;", s->v, s->v);
     lfuse__put(s->out, indent + 1, "f[i] = ZERO_%s;", s->t->sum);
     lfuse__put(s->out, indent + 1, "if (row < %s && q < k) {", s->count);
-    put_elements(s, &t, indent + 2, s->other_turned ? "row" : "q", s->other_turned ? "q" : "row");
-    lfuse__put_slice(&t, indent + 2, s->other_made - 1, "");
-    lfuse__put(s->out, indent + 2, "f[i] = r%d;", s->other_made - 1);
+    put_elements(s, &t, indent + 2, s->other_k_contiguous ? "row" : "q", s->other_k_contiguous ? "q" : "row");
+    lfuse__put_slice(&t, indent + 2, s->other_prologue - 1, "");
+    lfuse__put(s->out, indent + 2, "f[i] = r%d;", s->other_prologue - 1);
     lfuse__put(s->out, indent + 1, "}");
     lfuse__put(s->out, indent, "}");
 }

@@ -21,8 +21,8 @@ void lfuse__key_add_product(lfuse__kernel_key *key, const lfuse__product_class *
 {
     const int32_t words[] = {
         number_of(p->solver), p->ta, p->tb, (int32_t)p->sum, p->rows, p->columns, p->depth, p->item_rows,
-        p->item_columns, p->slices, p->ahead, p->beside, p->split, p->phase, p->batched, p->made[0], p->made[1],
-        p->summed, p->counted,
+        p->item_columns, p->slices, p->prefetch, p->occupancy, p->split, p->phase, p->batched, p->prologue[0],
+        p->prologue[1], p->column_sums, p->counted,
     };
 
     _Static_assert(sizeof words / sizeof *words == LFUSE__KEY_PRODUCT, "as many as key.h has room for");

@@ -37,7 +37,7 @@ static void sums_of_slices(const lfuse__tiles *t, int indent, int slices)
             lfuse__put(t->t.out, indent, "s_[%d] = ADD_%s(s_[%d], w_[%d]);", e, t->sum, e, e);
     }
     for (int e = 0; e < t->vector; e++)
-        lfuse__put(t->t.out, indent, "v_[%d] = s_[%d];", e, lfuse__tiles_put_down(e));
+        lfuse__put(t->t.out, indent, "v_[%d] = s_[%d];", e, lfuse__spilled_offset(e));
 }
 
 /* Slices that are left when others have been added to them: local memory has room for those. */
@@ -57,7 +57,7 @@ static void sums_of_groups(const lfuse__tiles *t, int indent)
 {
     lfuse__put(t->t.out, indent, "S_%s v_[%d];", t->sum, t->vector);
     for (int e = 0; e < t->vector; e++)
-        lfuse__put(t->t.out, indent, "v_[%d] = all_[w * %d + %d];", e, t->vector, lfuse__tiles_put_down(e));
+        lfuse__put(t->t.out, indent, "v_[%d] = all_[w * %d + %d];", e, t->vector, lfuse__spilled_offset(e));
 }
 
 /* Vectors of a work-item, and of a pass. */
@@ -141,7 +141,7 @@ static void put_column_sums(const void *context, int which, int indent)
     const lfuse__tiles *t = context;
 
     (void)which, (void)indent;
-    if (t->p->summed) lfuse__tiles_put_columns(t, t->p->split || left_of(t) > 1);
+    if (t->p->column_sums) lfuse__tiles_put_columns(t, t->p->split || left_of(t) > 1);
 }
 
 void lfuse__tiles_put_end(const lfuse__tiles *t)

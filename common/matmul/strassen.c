@@ -259,7 +259,7 @@ static void key(const lfuse__kernel_class *k, lfuse__kernel_key *key)
     lfuse__key_add(key, k->strassen.levels_in);
     lfuse__key_add(key, k->strassen.levels_out);
     lfuse__key_add(key, k->strassen.right);
-    lfuse__key_add(key, k->strassen.turned);
+    lfuse__key_add(key, k->strassen.transposed);
 }
 
 const lfuse__kernel_family lfuse__family_strassen = {

@@ -166,7 +166,7 @@ void lfuse__strassen_put_sums(const lfuse__strassen *s, int indent)
 
 static int quarter_of(const lfuse__strassen *s, int quarter)
 {
-    return s->s->turned && (quarter == 1 || quarter == 2) ? 3 - quarter : quarter;
+    return s->s->transposed && (quarter == 1 || quarter == 2) ? 3 - quarter : quarter;
 }
 
 /* Block `q` of factor `o`, as an expression. */

@@ -2,9 +2,9 @@
 /*
  * Tiles that are shared out, where whole ones would leave the last of their rounds nearly empty: "Stream-K" (Osama,
  * Merrill, Cecka, Garland, Owens 2023). The tiles of the last full round and of the one behind it, together `shared` of
- * them, are cut into as many ranges of slabs, equally long and one behind the other, as there are `workers`: groups
- * that the device has room for. A range may begin and end within a tile; who has slabs of one meets the others there as
- * parts do (split_k.c), so that no group waits for another. Other tiles are a group's as a whole.
+ * them, are cut into as many ranges of k-tiles, equally long and one behind the other, as there are `workers`: groups
+ * that the device has room for. A range may begin and end within a tile; who has k-tiles of one meets the others
+ * there as parts do (split_k.c), so that no group waits for another. Other tiles are a group's as a whole.
  */
 #include "common/matmul/tile.h"
 

@@ -25,12 +25,12 @@ bool lfuse__tiles_run_on(const lfuse__facts *facts)
 /* A skinny product's parts go through the workspace; those of other tiles meet in one launch. */
 static bool meets(const lfuse__product_class *p)
 {
-    return p->split && !lfuse__is_thin(p);
+    return p->split && !lfuse__is_skinny(p);
 }
 
 uint64_t lfuse__tiles_tickets(const lfuse__kernel_class *c)
 {
-    return meets(&c->product) || c->product.summed ? LFUSE__TILES_TICKETS * 4 : 0;
+    return meets(&c->product) || c->product.column_sums ? LFUSE__TILES_TICKETS * 4 : 0;
 }
 
 uint64_t lfuse__tiles_workspace(const lfuse__kernel_class *c, const lfuse__facts *facts, const lfuse__geometry *g)
@@ -38,15 +38,15 @@ uint64_t lfuse__tiles_workspace(const lfuse__kernel_class *c, const lfuse__facts
     uint64_t bytes = lfuse__tiles_tickets(c);
     lfuse__cut found;
 
-    if (!c->product.split && !c->product.summed) return 0;
+    if (!c->product.split && !c->product.column_sums) return 0;
     lfuse__tiles_cut(&c->product, facts, g, &found);
     if (meets(&c->product)) {
         const bool shared = c->product.split == LFUSE__SPLIT_STREAM_K;
         const int64_t sums = shared ? found.workers + found.shared : found.down * found.across * found.parts;
         bytes += (uint64_t)(sums * c->product.rows * c->product.columns) * lfuse__type_bytes(c->product.sum);
     }
-    if (c->product.summed) bytes += lfuse__tiles_cells(&c->product, found.down, found.across);
-    if (!lfuse__is_thin(&c->product)) return bytes;
+    if (c->product.column_sums) bytes += lfuse__tiles_cells(&c->product, found.down, found.across);
+    if (!lfuse__is_skinny(&c->product)) return bytes;
     return (uint64_t)lfuse__product_batch(c, g) * (uint64_t)found.parts * (uint64_t)g->extents[0] *
            (uint64_t)lfuse__tiles_parts(g->extents[1], lfuse__tiles_vector(&c->product)) * LFUSE__TILES_VECTOR;
 }
@@ -55,14 +55,14 @@ uint64_t lfuse__tiles_workspace(const lfuse__kernel_class *c, const lfuse__facts
 
 int lfuse__tiles_threads(const lfuse__product_class *p)
 {
-    return lfuse__is_thin(p) ? LFUSE__GROUP : p->rows / p->item_rows * (p->columns / p->item_columns) * p->slices;
+    return lfuse__is_skinny(p) ? LFUSE__GROUP : p->rows / p->item_rows * (p->columns / p->item_columns) * p->slices;
 }
 
 void lfuse__tiles_put_corner(const lfuse__tiles *t, int indent, const char *place)
 {
     const int across = t->p->columns / t->p->item_columns / (LFUSE__TEAM / TEAM_ROWS); /* teams side by side */
     if (t->p->solver == &lfuse__mma) {
-        lfuse__units_put_corner(t, indent, place);
+        lfuse__mma_put_corner(t, indent, place);
         return;
     }
     /* Neighbours differ in y first: each 16 of them read 2 vectors of A and 8 of B. */
@@ -122,7 +122,7 @@ void lfuse__tiles_put_schedule(const void *context, int which, int indent)
     const int own = t->l.own;
     const lfuse__parameter parameters[] = {
         {"DEPTH", .number = t->p->depth}, {"BATCHED", .number = t->l.batch >= 0},
-        {"STREAM_K", .number = t->p->split == LFUSE__SPLIT_STREAM_K}, {"COLUMN_SUMS", .number = t->p->summed},
+        {"STREAM_K", .number = t->p->split == LFUSE__SPLIT_STREAM_K}, {"COLUMN_SUMS", .number = t->p->column_sums},
         {"M", .number = t->l.m}, {"N", .number = t->l.n}, {"K", .number = t->l.k},
         {"DOWN", .number = own + LFUSE__TILES_DOWN}, {"ACROSS", .number = own + LFUSE__TILES_ACROSS},
         {"PARTS", .number = own + LFUSE__TILES_PARTS}, {"SHARED", .number = own + LFUSE__TILES_SHARED},
@@ -140,7 +140,7 @@ void lfuse__tiles_describe(lfuse__tiles *t, lfuse__strbuf *out, const lfuse__ker
     lfuse__product_layout_make(c, &t->l);
     lfuse__text_init(&t->t, out, c, NULL);
     lfuse__product_text_own(&t->t);
-    if (p->summed) lfuse__tiles_text_part(&t->t, false);
+    if (p->column_sums) lfuse__tiles_text_part(&t->t, false);
     t->t.numbers = t->l.numbers;
     t->p = p;
     t->sum = lfuse__register_word(p->sum);
@@ -160,7 +160,8 @@ lfuse_status lfuse__tiles_begin(lfuse__tiles *t, lfuse__strbuf *out, const lfuse
                                 const lfuse__facts *facts)
 {
     const lfuse__product_class *p = &c->product;
-    const bool known = (lfuse__is_thin(p) || lfuse__tiles_known(p)) && (!p->summed || lfuse__tiles_sum_columns(p));
+    const bool known = (lfuse__is_skinny(p) || lfuse__tiles_known(p)) &&
+                       (!p->column_sums || lfuse__tiles_sum_columns(p));
 
     if (!known || p->phase < 0 || p->phase >= p->solver->phases)
         return lfuse__error(LFUSE_ERR_INVALID, "a product by tiles of %d x %d x %d, phase %d", p->rows, p->columns,
@@ -187,11 +188,11 @@ static bool matrix_aligned(const lfuse__kernel_class *c, const lfuse__geometry *
 {
     const int vector = lfuse__tiles_vector(&c->product), units = LFUSE__TILES_VECTOR / 2;
     if (c->product.solver == &lfuse__mma)
-        return g->extents[lfuse__tiles_turned(&c->product, i) ? 2 : i] % units == 0 && aligned(c, g, i, units);
-    if (!lfuse__tiles_turned(&c->product, i) && g->extents[i] % vector) return false;
+        return g->extents[lfuse__is_k_contiguous(&c->product, i) ? 2 : i] % units == 0 && aligned(c, g, i, units);
+    if (!lfuse__is_k_contiguous(&c->product, i) && g->extents[i] % vector) return false;
     for (int j = LFUSE__PRODUCT_OWN; j < c->noperands; j++)
         if (sides[j] == i && lfuse__in_blocks(&c->operands[j]) && !aligned(c, g, j, vector)) return false;
-    return c->product.made[i] || aligned(c, g, i, vector);
+    return c->product.prologue[i] || aligned(c, g, i, vector);
 }
 
 static bool others_aligned(const lfuse__kernel_class *c, const lfuse__geometry *g, const int8_t *sides)
@@ -222,7 +223,7 @@ lfuse_status lfuse__tiles_pack(const lfuse__kernel_class *c, const lfuse__facts 
     own[LFUSE__TILES_ACROSS] = (uint64_t)found.across;
     own[LFUSE__TILES_PARTS] = (uint64_t)(shared ? found.workers : found.parts);
     own[LFUSE__TILES_SHARED] = (uint64_t)found.shared;
-    if (p->summed) own[LFUSE__TILES_APART] = (uint64_t)lfuse__tiles_apart(p, g->extents[0]);
+    if (p->column_sums) own[LFUSE__TILES_APART] = (uint64_t)lfuse__tiles_apart(p, g->extents[0]);
     lfuse__product_sides(c, sides);
     own[LFUSE__TILES_VECTORS] = (uint64_t)matrix_aligned(c, g, sides, LFUSE__PRODUCT_A) |
                                 (uint64_t)matrix_aligned(c, g, sides, LFUSE__PRODUCT_B) << 1 |

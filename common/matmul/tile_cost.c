@@ -12,7 +12,7 @@
  *   rate       products a cycle of a full unit
  * Fitted to the times of all tilings of 38 products on an H100 (f32). The rows of 16 x 32 x 64, 16 x 32 x 32, 32 x 32 x
  * 32 and 32 x 64 x 32 by 8 x 8 were then set by hand to races on an H200, and the wait of the first to layers whose
- * weights come from memory and not from its caches. Those on units for matrices were fitted to times on an H200. Other
+ * weights come from memory and not from its caches. Those on tensor cores were fitted to times on an H200. Other
  * devices differ by factors that are about the same for all.
  */
 typedef struct shape {
@@ -57,8 +57,8 @@ void lfuse__tiles_shape(lfuse__product_class *p, int number)
     p->item_rows = s->item_rows / scale(p);
     p->item_columns = s->item_columns / scale(p);
     p->slices = s->slices;
-    p->ahead = s->ahead;
-    p->beside = s->residents;
+    p->prefetch = s->ahead;
+    p->occupancy = s->residents;
     p->solver = s->solver;
 }
 
@@ -85,9 +85,9 @@ bool lfuse__tile_is_compiled_ahead(int at)
 /* A batch has tiles enough without splitting k. */
 bool lfuse__tile_serves(const lfuse__product_class *p)
 {
-    if (p->split == LFUSE__SPLIT_STREAM_K && p->summed) return false; /* nobody has measured it */
+    if (p->split == LFUSE__SPLIT_STREAM_K && p->column_sums) return false; /* nobody has measured it */
     if ((p->batched || p->split == LFUSE__SPLIT_STREAM_K) && lfuse__tiles_have_many_rows(p)) return false;
-    return (!p->summed || lfuse__tiles_sum_columns(p)) && (!p->batched || !p->split);
+    return (!p->column_sums || lfuse__tiles_sum_columns(p)) && (!p->batched || !p->split);
 }
 
 static const shape *shape_of(const lfuse__product_class *p)
@@ -113,7 +113,7 @@ static const shape *shape_of(const lfuse__product_class *p)
 static const double start = LFUSE__TILES_START, another_round = 500, slicing = 0.21, worth_sharing = 1.1,
                     overlap = 2800, unaligned = 600, on_the_way = 16;
 
-/* What parts of k cost, where products are added by multiply-adds and on units for matrices. */
+/* What parts of k cost, where products are added by multiply-adds and on tensor cores. */
 static const struct parts_cost {
     double meeting; /* of groups that meet */
     double latency; /* of a way to memory, for up to `on_the_way` vectors of a work-item */
@@ -162,7 +162,7 @@ static double slices_time(const shape *s, int by, double beside)
 }
 
 /* Returns the cycles of a k-tile whose products are `work` cycles, with `beside` groups on a compute unit. */
-static double slab_time(const shape *s, const lfuse__cut *c, double work, double beside)
+static double k_tile_time(const shape *s, const lfuse__cut *c, double work, double beside)
 {
     const double wait = s->wait / s->ahead + (c->whole_vectors ? 0 : unaligned);
     return fmax(wait + work, beside * work);
@@ -173,12 +173,12 @@ static double time_of(const shape *s, int by, const lfuse__facts *facts, const l
     const double groups = (double)c->down * (double)c->across * (double)c->parts * (double)c->matrices;
     const double all = each_unit(facts, groups), beside = fmin(all, s->residents), rounds = ceil(all / s->residents);
     const double tile = (double)(s->rows / by) * (s->columns / by), work = tile * s->depth / s->rate;
-    const double slab = slab_time(s, c, work, beside);
+    const double k_tile = k_tile_time(s, c, work, beside);
     const double items = tile * by * by / s->item_rows / s->item_columns * s->slices;
     const double vectors = tile * by / 4 / items * (double)c->parts; /* that each adds up in the end */
     const struct parts_cost *cost = &parts_costs[s->solver == &lfuse__mma];
     const double end = c->parts > 1 ? cost->meeting + cost->latency * ceil(vectors / on_the_way) : 0;
-    const double round = (double)lfuse__tiles_parts(c->k_tiles, c->parts) * slab + slices_time(s, by, beside);
+    const double round = (double)lfuse__tiles_parts(c->k_tiles, c->parts) * k_tile + slices_time(s, by, beside);
     const double time = start + rounds * round + (rounds - 1) * another_round + end;
     const double gained = facts->overlaps && hands_over(s, facts, c->parts == 1, groups) ? overlap : 0;
     return (c->parts > 1 ? cost->worth * time : time) - gained;
@@ -188,13 +188,13 @@ static double time_of(const shape *s, int by, const lfuse__facts *facts, const l
 static double shared_time(const shape *s, int by, const lfuse__cut *c)
 {
     const double tile = (double)(s->rows / by) * (s->columns / by), work = tile * s->depth / s->rate;
-    const double slab = slab_time(s, c, work, s->residents);
+    const double k_tile = k_tile_time(s, c, work, s->residents);
     const double each = (double)lfuse__tiles_parts(c->shared * c->k_tiles, c->workers);
     const double alone = (double)(c->down * c->across - c->shared) / (double)c->workers * (double)c->k_tiles;
     const double vectors = (double)(s->item_rows * s->item_columns) / 4 / by / s->slices;
     const double most = (double)lfuse__tiles_parts(c->workers - 1, c->shared) + 1;
     const struct parts_cost *cost = &parts_costs[s->solver == &lfuse__mma];
-    return worth_sharing * (start + (each + alone) * slab + slices_time(s, by, s->residents) + cost->meeting +
+    return worth_sharing * (start + (each + alone) * k_tile + slices_time(s, by, s->residents) + cost->meeting +
                             cost->latency * ceil(vectors * most / on_the_way));
 }
 
@@ -209,7 +209,7 @@ static bool cut_shared(const shape *s, int by, const lfuse__facts *facts, lfuse_
 
 static int64_t tiles_down(const lfuse__product_class *p, int64_t rows)
 {
-    return p->summed ? lfuse__tiles_down(p, rows) : lfuse__tiles_parts(rows, p->rows);
+    return p->column_sums ? lfuse__tiles_down(p, rows) : lfuse__tiles_parts(rows, p->rows);
 }
 
 /* Whether rows of A and B are whole vectors where they lie without gaps. */
@@ -243,7 +243,8 @@ static bool cut_tiles(const lfuse__product_class *p, const lfuse__facts *facts, 
 bool lfuse__tile_cost(const lfuse__product_class *p, const lfuse__facts *facts, const int64_t *extents, lfuse__cut *c)
 {
     if (!cut_tiles(p, facts, extents, c)) return false;
-    return (p->split == LFUSE__SPLIT_K ? c->down * c->across : 0) + (p->summed ? c->across : 0) <= LFUSE__TILES_TICKETS;
+    return (p->split == LFUSE__SPLIT_K ? c->down * c->across : 0) + (p->column_sums ? c->across : 0) <=
+           LFUSE__TILES_TICKETS;
 }
 
 bool lfuse__tiles_cut(const lfuse__product_class *p, const lfuse__facts *facts, const lfuse__geometry *g,
@@ -266,14 +267,14 @@ double lfuse__tiles_grouped_cost(const lfuse__product_class *p, const lfuse__fac
     const shape *s = shape_of(p);
     const int by = scale(p);
     const double units = facts->info.compute_units ? facts->info.compute_units : 1;
-    double tiles = 0, slabs = 0;
+    double tiles = 0, k_tiles = 0;
     for (int64_t i = 0; i < members; i++) {
         const double of_one = (double)lfuse__tiles_parts(sizes[i].m, s->rows / by) * (double)sizes[i].matrices *
                               (double)lfuse__tiles_parts(sizes[i].n, s->columns / by);
         tiles += of_one;
-        slabs += of_one * (double)(sizes[i].k + s->depth) / s->depth;
+        k_tiles += of_one * (double)(sizes[i].k + s->depth) / s->depth;
     }
     const double all = ceil(tiles / units), beside = all < s->residents ? all : s->residents;
     const double work = (double)(s->rows / by) * (s->columns / by) * s->depth / s->rate;
-    return slabs / (tiles < units ? tiles + 1 : units) * fmax(s->wait + work, beside * work) / fmax(beside, 1);
+    return k_tiles / (tiles < units ? tiles + 1 : units) * fmax(s->wait + work, beside * work) / fmax(beside, 1);
 }

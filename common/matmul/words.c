@@ -11,8 +11,8 @@ void lfuse__product_sides(const lfuse__kernel_class *c, int8_t *sides)
     memset(sides, -1, (size_t)c->noperands * sizeof *sides);
     for (int i = 0; i < LFUSE__PRODUCT_SUM; i++) {
         bool needed[LFUSE__MAX_INSTRUCTIONS] = {false}, loaded[LFUSE__MAX_OPERANDS] = {false};
-        if (!c->product.made[i]) continue;
-        lfuse__body_loads(c->body, c->product.made[i] - 1, needed, loaded);
+        if (!c->product.prologue[i]) continue;
+        lfuse__body_loads(c->body, c->product.prologue[i] - 1, needed, loaded);
         for (int j = 0; j < c->noperands; j++)
             if (loaded[j]) sides[j] = (int8_t)i;
     }
@@ -23,7 +23,7 @@ void lfuse__product_text_own(lfuse__text *t)
 {
     const lfuse__body *body = t->k->body;
     bool needed[LFUSE__MAX_INSTRUCTIONS] = {false};
-    if (!t->k->product.made[0] && !t->k->product.made[1]) return;
+    if (!t->k->product.prologue[0] && !t->k->product.prologue[1]) return;
     for (int i = 0; i < body->nstores; i++) needed[body->stores[i].reg] = true;
     lfuse__body_needs(body, NULL, needed);
     memset(t->loaded, 0, sizeof t->loaded);
@@ -33,14 +33,14 @@ void lfuse__product_text_own(lfuse__text *t)
     }
 }
 
-void lfuse__product_text_made(const lfuse__text *t, int i, lfuse__text *made)
+void lfuse__product_text_prologue(const lfuse__text *t, int i, lfuse__text *made)
 {
     bool needed[LFUSE__MAX_INSTRUCTIONS] = {false};
     *made = *t;
     memset(made->uniform, 0, sizeof made->uniform);
     memset(made->loaded, 0, sizeof made->loaded);
     memset(made->stored, 0, sizeof made->stored);
-    lfuse__body_loads(t->k->body, t->k->product.made[i] - 1, needed, made->loaded);
+    lfuse__body_loads(t->k->body, t->k->product.prologue[i] - 1, needed, made->loaded);
 }
 
 /* Of the members of lists what follows are variables, which the kernel makes of each member's sizes. */

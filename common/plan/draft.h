@@ -415,7 +415,7 @@ void lfuse__draft_make_next_factors(lfuse__draft *d, int32_t matmul, int32_t tai
 /* Whether operand i of the product is all of one node as that is. */
 bool lfuse__draft_whole_operand(const lfuse__draft *d, int32_t matmul, int i, int32_t *base);
 /* Whether neighbours along its first axis are neighbours in memory. */
-bool lfuse__draft_turned(const lfuse__draft *d, int32_t matmul, int i);
+bool lfuse__draft_transposed(const lfuse__draft *d, int32_t matmul, int i);
 lfuse_status lfuse__make_strassen(lfuse__draft *d, const lfuse__unit *u, lfuse__stage *stage);
 
 /* The same step beside the unit's stage, which stores the product itself for nobody else than its tail: *fits false and

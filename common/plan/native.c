@@ -162,7 +162,7 @@ static lfuse_status add_matrices(lfuse__draft *d, int32_t matmul, lfuse__step *s
     for (i = 0; i < OWN; i++) {
         const int32_t base = lfuse__draft_operand(d, matmul, i, &walk);
         LFUSE__TRY(lfuse__draft_operand_at(d, base, &d->memory[base].home, &walk, &all[i]));
-        if (step->kind != LFUSE__STEP_GEMM || !step->product.made[i]) continue;
+        if (step->kind != LFUSE__STEP_GEMM || !step->product.prologue[i]) continue;
         all[i].place = LFUSE__PLACE_SUM;
         all[i].index = 0;
     }

@@ -90,7 +90,7 @@ static void count_uses(const lfuse__body *b, int *uses)
 /* What an operand of a product is made of. */
 static void print_made(printer *p, int i)
 {
-    const int made = p->step->product.made[i];
+    const int made = p->step->product.prologue[i];
 
     if (!made) return;
     p->uses[made - 1]++;

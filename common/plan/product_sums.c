@@ -21,7 +21,7 @@ static bool plain(const lfuse__draft *d, int32_t matmul)
     if (d->disable & (LFUSE_NO_COLUMN_SUMS | LFUSE_NO_ROW_FUSION) || n->list || n->rank != 2 ||
         n->op == LFUSE_PRECISION_TF32 || lfuse__register_type((lfuse_type)n->type) != LFUSE_F32 ||
         d->nodes[matmul].levels || !d->advice->has_tiles(d->facts) || lfuse__draft_both(d, matmul) ||
-        !lfuse__draft_native(d, matmul) || lfuse__draft_turned(d, matmul, 0))
+        !lfuse__draft_native(d, matmul) || lfuse__draft_transposed(d, matmul, 0))
         return false;
     for (i = 0; i < 2; i++)
         if (lfuse__prologue(d, matmul, i) >= 0) return false;

@@ -3,8 +3,8 @@
  * Prologues: pointwise work on an operand, which the library's own product computes where it reads the operand, so that
  * its value never lies in memory. Taken where
  *   - the product is plain, of tensors, by the library's own kernels and nobody else's;
- *   - it is thin: one side of its result is THIN at most whatever the sizes are, so that each element of the operand
- *     that lies along the other side is read once, and few of the other one;
+ *   - it is skinny: one side of its result is SKINNY at most whatever the sizes are, so that each element of the
+ *     operand that lies along the other side is read once, and few of the other one;
  *   - nobody else wants the operand's value, which is not made of frozen inputs alone (that is computed once), and the
  *     kernel that computes it would store nothing else and follows no product (whose epilogue it is, or may be);
  *   - it is not the left operand of few columns on a CPU: to pack that is most of the product there, and what it is
@@ -24,7 +24,7 @@
 
 #include "common/base/error.h"
 
-enum { THIN = 16, WORK = 64 };
+enum { SKINNY = 16, WORK = 64 };
 
 static int64_t most(const lfuse__draft *d, lfuse_size s)
 {
@@ -82,8 +82,8 @@ static bool light(const lfuse__draft *d, int32_t matmul, int i, double work)
     const lfuse__node *n = lfuse__draft_node(d, matmul);
     const int64_t side = most(d, n->shape[i]), other = most(d, n->shape[1 - i]);
 
-    if (other <= THIN && (i || !d->facts->vector_lanes)) return work <= WORK;
-    return side <= THIN && work * (double)side <= WORK && !another_product_follows(d, matmul);
+    if (other <= SKINNY && (i || !d->facts->vector_lanes)) return work <= WORK;
+    return side <= SKINNY && work * (double)side <= WORK && !another_product_follows(d, matmul);
 }
 
 static bool plain(const lfuse__draft *d, int32_t matmul)
@@ -118,7 +118,7 @@ bool lfuse__prologue_pays(const lfuse__draft *d, int32_t matmul)
 
     if (n->list || n->rank != 2) return false;
     for (i = 0; i < 2; i++)
-        if (most(d, n->shape[1 - i]) <= THIN && region_of(d, matmul, i) >= 0) return true;
+        if (most(d, n->shape[1 - i]) <= SKINNY && region_of(d, matmul, i) >= 0) return true;
     return false;
 }
 
@@ -180,7 +180,7 @@ static lfuse__instr moved(const lfuse__instr *in, const lfuse__step *step)
     return to;
 }
 
-static lfuse_status append(lfuse__step *step, const lfuse__step *part, bool turned)
+static lfuse_status append(lfuse__step *step, const lfuse__step *part, bool transposed)
 {
     lfuse__body *body = &step->body;
     const int numbers = part->body.nnumbers, registers = part->body.ninstr;
@@ -198,7 +198,7 @@ static lfuse_status append(lfuse__step *step, const lfuse__step *part, bool turn
     for (i = 0; i < registers; i++) instr[body->ninstr + i] = moved(&part->body.instr[i], step);
     for (i = 0; i < part->noperands; i++) {
         operands[step->noperands + i] = part->operands[i];
-        if (turned) turn(&operands[step->noperands + i]);
+        if (transposed) turn(&operands[step->noperands + i]);
     }
     for (i = 0; i < numbers; i++) {
         types[body->nnumbers + i] = part->body.number_types[i];
@@ -238,7 +238,7 @@ static lfuse_status add_one(lfuse__draft *d, int32_t matmul, int i, int32_t regi
     status = *fits ? lfuse__builder_finish(b, LFUSE__STEP_POINTWISE, &part) : LFUSE_OK;
     *fits = *fits && has_room(step, &part);
     if (!status && *fits) status = append(step, &part, walk.axis[0] > walk.axis[1]);
-    if (!status && *fits) step->product.made[i] = before + reg + 1;
+    if (!status && *fits) step->product.prologue[i] = before + reg + 1;
     lfuse__builder_destroy(b);
     lfuse__step_free(&part);
     return status;

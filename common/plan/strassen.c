@@ -138,7 +138,7 @@ lfuse_status lfuse__pass_strassen(lfuse__draft *d)
         c->k = lfuse__draft_node(d, n->in[0])->shape[n->rank - 1];
         choose(d, i, c);
         d->nodes[i].levels = (int8_t)c->levels;
-        d->wide_rows = d->wide_rows || (c->levels && lfuse__draft_turned(d, i, 0));
+        d->wide_rows = d->wide_rows || (c->levels && lfuse__draft_transposed(d, i, 0));
         d->narrow_factors = d->narrow_factors || (c->levels && lfuse_type_size(operand_type(d, i, 0)) == 2);
         if (c->levels > d->most_levels) d->most_levels = c->levels;
     }
@@ -154,7 +154,7 @@ bool lfuse__draft_whole_operand(const lfuse__draft *d, int32_t matmul, int i, in
     return lfuse__view_equal(&walk, &own);
 }
 
-bool lfuse__draft_turned(const lfuse__draft *d, int32_t matmul, int i)
+bool lfuse__draft_transposed(const lfuse__draft *d, int32_t matmul, int i)
 {
     lfuse__view walk;
 

@@ -171,7 +171,7 @@ static matrix operand_matrix(const lfuse__draft *d, int32_t matmul, int i)
     const lfuse_size *shape = lfuse__draft_node(d, lfuse__draft_node(d, matmul)->in[i])->shape;
     const matrix m = i ? right_matrix(shape) : left_matrix(d, shape);
 
-    return lfuse__draft_turned(d, matmul, i) ? turn(m) : m;
+    return lfuse__draft_transposed(d, matmul, i) ? turn(m) : m;
 }
 
 static lfuse_status factor_buffer(lfuse__draft *d, int32_t matmul, int i, int *index)
@@ -187,7 +187,7 @@ static lfuse_status factor_step(lfuse__draft *d, int32_t matmul, int i, int inde
 {
     lfuse__view walk;
     const int32_t base = lfuse__draft_operand(d, matmul, i, &walk);
-    const bool turned = lfuse__draft_turned(d, matmul, i);
+    const bool transposed = lfuse__draft_transposed(d, matmul, i);
     const lfuse_type type = factor_type(d, matmul), sum = sum_type(d, matmul);
     const matrix m = operand_matrix(d, matmul, i);
 
@@ -196,10 +196,10 @@ static lfuse_status factor_step(lfuse__draft *d, int32_t matmul, int i, int inde
     block_operand(d, index, true, &step->operands[1]);
     nowhere(sum, false, &step->operands[2]);
     LFUSE__TRY(lfuse__draft_operand_at(d, base, &d->memory[base].home, &walk, &step->operands[OWN]));
-    if (turned) swap_axes(&step->operands[OWN], 0, 1);
+    if (transposed) swap_axes(&step->operands[OWN], 0, 1);
     memcpy(step->extents, m.extents, sizeof m.extents);
     step->prepare = is_frozen(d, matmul, i);
-    step->strassen = (lfuse__strassening){ .out = d->nodes[matmul].levels, .right = i == 1, .transposed = turned };
+    step->strassen = (lfuse__strassening){ .out = d->nodes[matmul].levels, .right = i == 1, .transposed = transposed };
     pad(d, &m, &step->strassen);
     return copying_body(step, OWN, 1, type);
 }
@@ -209,7 +209,7 @@ static lfuse_status product_step(lfuse__draft *d, int32_t matmul, bool native, i
                                  lfuse__step *step)
 {
     const lfuse_type type = factor_type(d, matmul), sum = sum_type(d, matmul);
-    const bool turned[2] = { lfuse__draft_turned(d, matmul, 0), lfuse__draft_turned(d, matmul, 1) };
+    const bool transposed[2] = { lfuse__draft_transposed(d, matmul, 0), lfuse__draft_transposed(d, matmul, 1) };
     const lfuse_size *a = d->out->buffers[left].shape, *c = d->out->buffers[result].shape;
     int i;
 
@@ -218,10 +218,10 @@ static lfuse_status product_step(lfuse__draft *d, int32_t matmul, bool native, i
     block_operand(d, right, false, &step->operands[1]);
     block_operand(d, result, true, &step->operands[2 + native]);
     for (i = 0; i < 2; i++)
-        if (turned[i]) swap_axes(&step->operands[i], 1, 2);
+        if (transposed[i]) swap_axes(&step->operands[i], 1, 2);
     memcpy(step->extents, d->out->buffers[result].shape, sizeof step->extents);
     step->product = (lfuse__product){ .type = type, .wide = type != sum, .m = c[1], .n = c[2],
-                                      .k = a[turned[0] ? 1 : 2], .alpha = -1, .beta = -1, .native = native };
+                                      .k = a[transposed[0] ? 1 : 2], .alpha = -1, .beta = -1, .native = native };
     if (!native) return LFUSE_OK;
     block_operand(d, result, false, &step->operands[2]);
     step->operands[2].place = LFUSE__PLACE_SUM;

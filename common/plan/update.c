@@ -190,7 +190,7 @@ static bool makes_operand(const lfuse__step *s, int operand)
 
     for (i = 0; i < 2; i++) {
         bool needed[LFUSE__BODY_INSTRUCTIONS] = { false };
-        if (s->product.made[i]) lfuse__body_loads(&s->body, s->product.made[i] - 1, needed, loaded);
+        if (s->product.prologue[i]) lfuse__body_loads(&s->body, s->product.prologue[i] - 1, needed, loaded);
     }
     return loaded[operand];
 }

@@ -25,7 +25,7 @@ void grouped_emit(lfuse__strbuf *out, const char *name, lfuse_type type, const l
 void case_look_ups(rig *r, lfuse_type type);
 void case_bundles(rig *r);
 void case_tiles(rig *r, lfuse_type type);    /* products on GPUs */
-void case_units(rig *r, lfuse_type type);    /* those on units for matrices, where the rig's facts have them */
+void case_units(rig *r, lfuse_type type);    /* those on tensor cores, where the rig's facts have them */
 void case_column_sums(rig *r); /* products on GPUs that sum columns of what they store */
 void case_made(rig *r); /* products whose operands are made; which are refused */
 void case_made_refusals(const lfuse__facts *facts);

@@ -20,10 +20,10 @@ typedef struct field {
 #define PRODUCT(family) FIELD(family, product.solver), FIELD(family, product.ta), FIELD(family, product.tb), \
     FIELD(family, product.sum), FIELD(family, product.rows), FIELD(family, product.columns), \
     FIELD(family, product.depth), FIELD(family, product.item_rows), FIELD(family, product.item_columns), \
-    FIELD(family, product.slices), FIELD(family, product.ahead), FIELD(family, product.beside), \
+    FIELD(family, product.slices), FIELD(family, product.prefetch), FIELD(family, product.occupancy), \
     FIELD(family, product.split), FIELD(family, product.phase), \
-    FIELD(family, product.batched), FIELD(family, product.made[0]), \
-    FIELD(family, product.made[1]), FIELD(family, product.summed), FIELD(family, product.counted)
+    FIELD(family, product.batched), FIELD(family, product.prologue[0]), \
+    FIELD(family, product.prologue[1]), FIELD(family, product.column_sums), FIELD(family, product.counted)
 
 static const field fields[] = {
     FIELD(POINTWISE, rank), FIELD(POINTWISE, naxes), FIELD(POINTWISE, index64), FIELD(POINTWISE, noperands),
@@ -34,7 +34,7 @@ static const field fields[] = {
     LIST(LINES_FOLD), PRODUCT(PRODUCT), PRODUCT(NETWORK), PRODUCT(GROUPED), PRODUCT(STRASSEN),
     FIELD(GROUPED, members.carried), FIELD(GROUPED, members.groups), FIELD(GROUPED, members.walk),
     FIELD(STRASSEN, strassen.levels_in), FIELD(STRASSEN, strassen.levels_out), FIELD(STRASSEN, strassen.right),
-    FIELD(STRASSEN, strassen.turned),
+    FIELD(STRASSEN, strassen.transposed),
 };
 
 static lfuse__kernel_class class_of(lfuse__family family)

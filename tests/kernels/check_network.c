@@ -181,7 +181,7 @@ TEST(refusals)
     lfuse__strbuf_free(&text);
 }
 
-/* Where the device's maker has units for matrices of f16 and bf16, they are left what is large. */
+/* Where the device's maker has tensor cores for f16 and bf16, they are left what is large. */
 TEST(narrow_types)
 {
     lfuse__facts facts = network_facts(UNITS);
@@ -193,7 +193,7 @@ TEST(narrow_types)
     network_type(&c, LFUSE_BF16);
     facts.products = LFUSE__PRODUCTS_TUNED;
     ck_assert_int_eq(lfuse__network_choose(&facts, &w, &c), LFUSE_ERR_UNSUPPORTED);
-    ck_assert(strstr(lfuse__error_message(), "units for matrices") != NULL);
+    ck_assert(strstr(lfuse__error_message(), "tensor cores") != NULL);
     facts.products = LFUSE__PRODUCTS_PORTABLE;
     ck_assert_int_eq(lfuse__network_choose(&facts, &w, &c), LFUSE_OK);
     facts.products = LFUSE__PRODUCTS_TUNED;

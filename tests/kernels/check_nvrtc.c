@@ -290,7 +290,7 @@ static uint32_t frames(const lfuse__strbuf *binary, int *kernels)
     return sum;
 }
 
-/* Nor sums on units for matrices, of which the largest tiles fill the registers. */
+/* Nor sums on tensor cores, of which the largest tiles fill the registers. */
 TEST_LOOP(units, 1, ARCHS)
 {
     writer w = {.text = LFUSE__STRBUF_INIT, .facts = facts_items(true)};

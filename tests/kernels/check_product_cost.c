@@ -86,18 +86,19 @@ TEST(residents_are_a_limit)
         class_of(&c, LFUSE_F32);
         ck_assert(!choose(&facts, (int64_t[]){64, 64, 64}, false, &c));
         lfuse__tiles_shape(&c.product, i);
-        ck_assert_int_gt(c.product.beside, 1);
+        ck_assert_int_gt(c.product.occupancy, 1);
         if (c.product.solver == &lfuse__mma) continue;
         ck_assert(!lfuse__product_emit(&text, "k", &c, &facts));
-        snprintf(limit, sizeof limit, "KERNEL_BESIDE(k, %d, %d,", lfuse__tiles_threads(&c.product), c.product.beside);
+        snprintf(limit, sizeof limit, "KERNEL_BESIDE(k, %d, %d,", lfuse__tiles_threads(&c.product),
+                 c.product.occupancy);
         ck_assert_msg(strstr(text.data, limit), "shape %d: no %s", i, limit);
         lfuse__strbuf_free(&text);
     }
 }
 
 /*
- * Tiles that are shared out: the others fill whole rounds, each worker has a slab at least, a quarter of a tile and no
- * more than two, and the kernels' numbers fit. The class is chosen for a product that it is faster at.
+ * Stream-K: the tiles that are not shared out fill whole rounds, each worker has a k-tile at least, a quarter of a tile
+ * and no more than two, and the kernels' numbers fit. The class is chosen for a product that it is faster at.
  */
 TEST(shared_out)
 {

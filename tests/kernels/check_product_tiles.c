@@ -58,7 +58,7 @@ TEST(shapes)
     ck_assert_int_eq(p.item_columns, 16);
 }
 
-/* Local memory has room for two slabs, and for what half of the slices put there at a time. */
+/* Local memory has room for two k-tiles, and for what half of the slices put there at a time. */
 TEST(local_memory)
 {
     lfuse__product_class p = {.rows = 64, .columns = 64, .depth = 16, .item_rows = 8, .item_columns = 8, .slices = 4};
@@ -125,7 +125,7 @@ TEST(batches_of_few_rows)
     ck_assert_int_le(c.product.item_rows, 8);
 }
 
-/* A plan of unknown sizes has large tiles and small ones, on units for matrices too. */
+/* A plan of unknown sizes has large tiles and small ones, on tensor cores too. */
 TEST(tiles_of_any_size)
 {
     static const struct {
@@ -192,7 +192,7 @@ TEST(bounds)
         const uint64_t bytes = lfuse__product_workspace(&c, &facts, &g);
         ck_assert_int_eq(lfuse__product_phases(&c), bytes && !lfuse__product_tickets(&c) ? 2 : 1);
         lfuse__tiles_cut(&c.product, &facts, &g, &cut);
-        if (lfuse__is_thin(&c.product)) ck_assert_uint_ge(bytes, (uint64_t)(sizes[0] * sizes[1]) * 4);
+        if (lfuse__is_skinny(&c.product)) ck_assert_uint_ge(bytes, (uint64_t)(sizes[0] * sizes[1]) * 4);
         else if (c.product.split)
             ck_assert_uint_gt(bytes, (uint64_t)(sizes[0] * sizes[1]) * (cut.workers ? 0 : 4));
         else ck_assert_uint_eq(bytes, 0);
@@ -402,13 +402,13 @@ TEST(sums_where_they_pay)
     lfuse__kernel_class c;
     for (int i = 0; i < 4; i++) {
         ck_assert_msg(!choose_summed(all[i][0], all[i][1], all[i][2], &c), "%s", lfuse__error_message());
-        ck_assert_int_eq(c.product.summed, 1);
+        ck_assert_int_eq(c.product.column_sums, 1);
         ck_assert(lfuse__tiles_sum_columns(&c.product));
     }
     /* The last segment has few rows, and as many tiles as others. */
     ck_assert_int_eq(choose_summed(1025, 4096, 4096, &c), LFUSE_ERR_UNSUPPORTED);
     ck_assert_ptr_nonnull(strstr(lfuse__error_message(), "1025 x 4096 x 4096, a launch of its own"));
-    ck_assert_int_eq(choose_summed(4, 4096, 4096, &c), LFUSE_ERR_UNSUPPORTED); /* thin tiles are faster */
+    ck_assert_int_eq(choose_summed(4, 4096, 4096, &c), LFUSE_ERR_UNSUPPORTED); /* skinny tiles are faster */
 }
 
 /* Tiles of a segment have every S-th row of it. */
@@ -458,9 +458,9 @@ TEST(sums_that_are_refused)
     c.body = &body;
     refused(&c, LFUSE_ERR_UNSUPPORTED);
     body.ninstr = 2;
-    c.product.summed = 0;
+    c.product.column_sums = 0;
     refused(&c, LFUSE_ERR_INVALID);
-    c.product.summed = 1;
+    c.product.column_sums = 1;
     c.naxes = 2;
     refused(&c, LFUSE_ERR_INVALID);
     c.naxes = 1;

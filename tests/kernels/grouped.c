@@ -98,9 +98,9 @@ typedef struct lie {
 static lie lie_of(const grouped *g, int operand, int m)
 {
     const lfuse__matmul_sizes *s = &sizes[m];
-    const bool turned = operand == A ? g->k.product.ta : g->k.product.tb;
+    const bool transposed = operand == A ? g->k.product.ta : g->k.product.tb;
     lie l = {operand == A ? s->m : operand == B ? s->k : s->m, operand == A ? s->k : s->n, 0, 0};
-    if (operand < SUM && turned) l = (lie){l.columns, l.rows, 0, 0};
+    if (operand < SUM && transposed) l = (lie){l.columns, l.rows, 0, 0};
     l.ld = l.columns + ((m + operand) % 3 == 1 ? 8 : (m + operand) % 3 == 2 ? 1 : 0);
     l.apart = l.rows * l.ld + (m == 7 ? 5 : 0);
     if (m == 1) l.apart = l.ld, l.ld *= s->matrices;

@@ -63,12 +63,12 @@ static void class_of(problem *p, int made, bool ta, bool tb, lfuse__stride_class
     p->stores[0] = (lfuse__store){.reg = load(p, SUM), .operand = OUT};
     if (made & 1) {
         x = load(p, X);
-        p->k.product.made[A] = apply(p, LFUSE__OP_add, x, x) + 1;
+        p->k.product.prologue[A] = apply(p, LFUSE__OP_add, x, x) + 1;
     }
     if (made & 2) {
         x = instr(p, (lfuse__instr){.kind = LFUSE__I_CONVERT, .type = LFUSE_F32, .from = LFUSE_I8, .a = load(p, W),
                                     .b = -1, .c = -1});
-        p->k.product.made[B] = apply(p, LFUSE__OP_mul, x, load(p, S)) + 1;
+        p->k.product.prologue[B] = apply(p, LFUSE__OP_mul, x, load(p, S)) + 1;
     }
 }
 
@@ -94,18 +94,18 @@ static void sizes_of(problem *p, const int64_t *sizes, int pad)
 /* Place of the element at a row and a column of A or B, in whatever of them. */
 static int64_t at(const problem *p, int j, int64_t row, int64_t column)
 {
-    const bool turned = j == A || j == X ? p->k.product.ta : p->k.product.tb && j != OUT;
-    return GUARD + (turned ? column : row) * p->g.strides[j][0] + (turned ? row : column) * p->g.strides[j][1];
+    const bool transposed = j == A || j == X ? p->k.product.ta : p->k.product.tb && j != OUT;
+    return GUARD + (transposed ? column : row) * p->g.strides[j][0] + (transposed ? row : column) * p->g.strides[j][1];
 }
 
 static double left(const problem *p, int64_t i, int64_t l)
 {
-    return p->k.product.made[A] ? 2. * p->memory[X][at(p, X, i, l)] : p->memory[A][at(p, A, i, l)];
+    return p->k.product.prologue[A] ? 2. * p->memory[X][at(p, X, i, l)] : p->memory[A][at(p, A, i, l)];
 }
 
 static double right(const problem *p, int64_t l, int64_t j)
 {
-    if (!p->k.product.made[B]) return p->memory[B][at(p, B, l, j)];
+    if (!p->k.product.prologue[B]) return p->memory[B][at(p, B, l, j)];
     return (double)p->bytes[at(p, W, l, j)] * p->memory[S][at(p, S, l, j)];
 }
 
@@ -161,7 +161,7 @@ static void launch(rig *r, problem *p, const char *what)
         buffers[j] = j == W ? (rig_buffer){p->bytes, p->count[j], false}
                             : (rig_buffer){p->memory[j], p->count[j] * sizeof(float), j == OUT};
     for (int j = 0; j < 2; j++)
-        if (p->k.product.made[j]) buffers[j] = (rig_buffer){NULL, 0, false};
+        if (p->k.product.prologue[j]) buffers[j] = (rig_buffer){NULL, 0, false};
     buffers[SUM] = (rig_buffer){NULL, 0, false};
     buffers[OPERANDS] = (rig_buffer){workspace, bytes, true};
     for (int i = 0; i < phases; i++) {
@@ -201,8 +201,8 @@ void case_made(rig *r)
         problem_of(&p, turn);
         const int64_t *e = p.g.extents;
         snprintf(what, sizeof what, "turn %d, %lld x %lld x %lld, ta %d, tb %d, made %d %d", turn, (long long)e[0],
-                 (long long)e[1], (long long)e[2], p.k.product.ta, p.k.product.tb, p.k.product.made[0],
-                 p.k.product.made[1]);
+                 (long long)e[1], (long long)e[2], p.k.product.ta, p.k.product.tb, p.k.product.prologue[0],
+                 p.k.product.prologue[1]);
         ck_assert_msg(!choose(&r->facts, e, false, &p.k), "%s: %s", what,
                       lfuse__error_message());
         fill(&p);
@@ -236,10 +236,10 @@ void case_made_refusals(const lfuse__facts *facts)
         problem p;
         problem_of(&p, 2);
         ck_assert_int_eq(choose(facts, (int64_t[]){3, 132, 260}, false, &p.k), LFUSE_OK);
-        if (wrong == 0) p.stores[0].reg = (int16_t)(p.k.product.made[B] - 1);
-        if (wrong == 1) p.k.product.made[A] = p.body.ninstr + 1;
+        if (wrong == 0) p.stores[0].reg = (int16_t)(p.k.product.prologue[B] - 1);
+        if (wrong == 1) p.k.product.prologue[A] = p.body.ninstr + 1;
         if (wrong == 2) p.k.product.batched = true;
-        if (wrong == 3) p.k.product.made[B] = p.k.product.made[A];
+        if (wrong == 3) p.k.product.prologue[B] = p.k.product.prologue[A];
         ck_assert_int_eq(lfuse__product_emit(&text, "p0", &p.k, facts), LFUSE_ERR_INVALID);
     }
     lfuse__strbuf_free(&text);

@@ -73,10 +73,10 @@ static void classify(trial *t, lfuse_type type, bool ta, bool tb)
 
 static double at(const trial *t, int operand, int64_t row, int64_t column)
 {
-    const bool turned = (operand == A && t->k.product.ta) || (operand == B && t->k.product.tb);
+    const bool transposed = (operand == A && t->k.product.ta) || (operand == B && t->k.product.tb);
     const int64_t *strides = t->g.strides[operand];
     const int64_t element = operand > SUM ? row * strides[0] + column * strides[1]
-                                          : (turned ? column : row) * strides[0] + (turned ? row : column);
+                                          : (transposed ? column : row) * strides[0] + (transposed ? row : column);
     const value v = host_load(t->host[operand], t->type, GUARD + element);
     return t->type == LFUSE_F64 ? v.f64 : v.f32;
 }

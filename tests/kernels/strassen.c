@@ -48,7 +48,7 @@ typedef struct problem {
     rig *r;
     lfuse_type type, wide;
     int levels[2];
-    bool turned; /* v is stored transposed */
+    bool transposed; /* v is stored transposed */
     int64_t sizes[4]; /* rows of x, its columns, those of w, those of v */
     int gap;          /* elements between rows */
     kernel kernels[KERNELS];
@@ -168,7 +168,7 @@ static void kernel_of(kernel *k, part what, lfuse_type type)
 static int64_t padded(const problem *p, int axis)
 {
     const int levels = p->levels[0] > p->levels[1] ? p->levels[0] : p->levels[1];
-    return lfuse__strassen_padded(&p->r->facts, p->type, levels, axis > 0 || p->turned, p->sizes[axis]);
+    return lfuse__strassen_padded(&p->r->facts, p->type, levels, axis > 0 || p->transposed, p->sizes[axis]);
 }
 
 static const char *name_of(int which)
@@ -182,7 +182,7 @@ static void make_kernels(problem *p)
     const lfuse__strassen_class classes[] = {
         [OF_X] = {.levels_out = p->levels[0]},
         [OF_W] = {.levels_out = p->levels[0], .right = true},
-        [OF_V] = {.levels_out = p->levels[1], .right = true, .turned = p->turned},
+        [OF_V] = {.levels_out = p->levels[1], .right = true, .transposed = p->transposed},
         [AFTER_T] = {.levels_in = p->levels[0], .levels_out = p->levels[1]},
         [AFTER_Y] = {.levels_in = p->levels[1]}};
     lfuse__strbuf text = LFUSE__STRBUF_INIT;
@@ -235,17 +235,17 @@ static matrix factors(const problem *p, int which, matrix *of, int64_t rows, int
 }
 
 /* All small products of factors of m x k and k x n (or n x k). */
-static matrix multiplied(const problem *p, const matrix *a, const matrix *b, int levels, bool turned)
+static matrix multiplied(const problem *p, const matrix *a, const matrix *b, int levels, bool transposed)
 {
     const int64_t count = lfuse__strassen_count(levels), m = a->rows / count, k = a->columns,
-                  n = turned ? b->rows / count : b->columns;
+                  n = transposed ? b->rows / count : b->columns;
     const matrix c = matrix_of(p->wide, count * m, n, 0);
     for (int64_t o = 0; o < count; o++)
         for (int64_t i = 0; i < m; i++)
             for (int64_t j = 0; j < n; j++) {
                 double sum = 0;
                 for (int64_t l = 0; l < k; l++)
-                    sum += get(a, o * m + i, l) * (turned ? get(b, o * n + j, l) : get(b, o * k + l, j));
+                    sum += get(a, o * m + i, l) * (transposed ? get(b, o * n + j, l) : get(b, o * k + l, j));
                 set(&c, o * m + i, j, sum);
             }
     return c;
@@ -259,23 +259,23 @@ static void check_elements(const problem *p, const matrix *expected, const matri
     for (int64_t i = 0; i < expected->rows; i++)
         for (int64_t j = 0; j < expected->columns; j++)
             ck_assert_msg(fabs(get(expected, i, j) - get(found, i, j)) <= tolerance,
-                          "%s, levels %d and %d, %lld x %lld x %lld x %lld, turned %d, gap %d: %g at %lld, %lld, "
+                          "%s, levels %d and %d, %lld x %lld x %lld x %lld, transposed %d, gap %d: %g at %lld, %lld, "
                           "expected %g within %g", lfuse_type_name(p->type), p->levels[0], p->levels[1],
                           (long long)p->sizes[0], (long long)p->sizes[1], (long long)p->sizes[2],
-                          (long long)p->sizes[3], p->turned, p->gap, get(found, i, j), (long long)i, (long long)j,
+                          (long long)p->sizes[3], p->transposed, p->gap, get(found, i, j), (long long)i, (long long)j,
                           get(expected, i, j), tolerance);
     check_guards(found);
 }
 
-static matrix plain(const problem *p, const matrix *a, const matrix *b, bool turned)
+static matrix plain(const problem *p, const matrix *a, const matrix *b, bool transposed)
 {
-    const int64_t n = turned ? b->rows : b->columns;
+    const int64_t n = transposed ? b->rows : b->columns;
     const matrix c = matrix_of(LFUSE_F64, a->rows, n, 0);
     (void)p;
     for (int64_t i = 0; i < a->rows; i++)
         for (int64_t j = 0; j < n; j++) {
             double sum = 0;
-            for (int64_t l = 0; l < a->columns; l++) sum += get(a, i, l) * (turned ? get(b, j, l) : get(b, l, j));
+            for (int64_t l = 0; l < a->columns; l++) sum += get(a, i, l) * (transposed ? get(b, j, l) : get(b, l, j));
             set(&c, i, j, sum);
         }
     return c;
@@ -297,19 +297,19 @@ static void run_network(problem *p, bool integers, uint64_t state)
     const int64_t between[] = {s[0], s[2], wide[0], wide[2]}, last[] = {s[0], s[3], wide[0], wide[3]};
     matrix x = drawn(p->type, s[0], s[1], p->gap, integers, &state), w = drawn(p->type, s[1], s[2], p->gap, integers,
                                                                                &state),
-           v = p->turned ? drawn(p->type, s[3], s[2], p->gap, integers, &state)
+           v = p->transposed ? drawn(p->type, s[3], s[2], p->gap, integers, &state)
                          : drawn(p->type, s[2], s[3], p->gap, integers, &state),
            b = drawn(p->type, 1, s[2], p->gap, integers, &state), c = drawn(p->type, s[0], 1, 0, integers, &state),
            residual = drawn(p->type, s[0], s[3], -1, integers, &state),
            t = matrix_of(p->type, s[0], s[2], p->gap), y = matrix_of(p->type, s[0], s[3], p->gap);
     make_kernels(p);
     matrix fx = factors(p, OF_X, &x, wide[0], wide[1]), fw = factors(p, OF_W, &w, wide[1], wide[2]),
-           fv = p->turned ? factors(p, OF_V, &v, wide[3], wide[2]) : factors(p, OF_V, &v, wide[2], wide[3]);
+           fv = p->transposed ? factors(p, OF_V, &v, wide[3], wide[2]) : factors(p, OF_V, &v, wide[2], wide[3]);
     matrix pt = multiplied(p, &fx, &fw, p->levels[0], false), ft = stack(p, p->levels[1], wide[0], wide[2]);
     matrix *const behind_t[] = {&pt, &ft, NULL, &b, NULL, &t};
     run(p, AFTER_T, between, behind_t);
     check_guards(&ft);
-    matrix py = multiplied(p, &ft, &fv, p->levels[1], p->turned);
+    matrix py = multiplied(p, &ft, &fv, p->levels[1], p->transposed);
     matrix *const behind_y[] = {&py, NULL, NULL, &residual, &c, &y, NULL};
     run(p, AFTER_Y, last, behind_y);
     p->r->backend->program_destroy(p->program);
@@ -318,7 +318,7 @@ static void run_network(problem *p, bool integers, uint64_t state)
     check_elements(p, &sums, &t, integers ? 0 : tolerance(p, &x, &w, &sums));
     for (int64_t i = 0; i < s[0]; i++)
         for (int64_t j = 0; j < s[2]; j++) set(&sums, i, j, fmax(0, get(&sums, i, j) + get(&b, 0, j)));
-    matrix results = plain(p, &sums, &v, p->turned);
+    matrix results = plain(p, &sums, &v, p->transposed);
     for (int64_t i = 0; i < s[0]; i++)
         for (int64_t j = 0; j < s[3]; j++)
             set(&results, i, j, 2 * get(&results, i, j) + get(&residual, i, j) + get(&c, i, 0) + (double)i);
@@ -331,7 +331,7 @@ void case_strassen(rig *r, lfuse_type type)
 {
     static const struct {
         int levels[2];
-        bool turned;
+        bool transposed;
         int64_t sizes[4];
         int gap;
         bool integers;
@@ -345,7 +345,7 @@ void case_strassen(rig *r, lfuse_type type)
         const bool all = !r->facts.compiles_at_launch || test_all();
         if (type != LFUSE_F32 && i % 3 != (int)type % 3 && !test_all()) continue;
         if (!all && (type == LFUSE_F32 ? i > 2 : i > 3)) continue;
-        problem p = {.r = r, .type = type, .wide = lfuse__register_type(type), .turned = trials[i].turned,
+        problem p = {.r = r, .type = type, .wide = lfuse__register_type(type), .transposed = trials[i].transposed,
                      .gap = trials[i].gap};
         memcpy(p.levels, trials[i].levels, sizeof p.levels);
         memcpy(p.sizes, trials[i].sizes, sizeof p.sizes);

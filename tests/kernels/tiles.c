@@ -303,10 +303,10 @@ static bool sizes_for(const lfuse__product_class *p, int at, int64_t *sizes)
 {
     static const int64_t tiles[][3] = {{1, 1, 1}, {5, 7, 3}, {64, 64, 64}, {130, 129, 37}, {136, 200, 44},
                                        {33, 260, 0}},
-                         thin[][3] = {{0, 200, 300}, {-1, 133, 150}, {0, 4, 1}, {0, 130, 1032}, {0, 7, 0}};
+                         skinny[][3] = {{0, 200, 300}, {-1, 133, 150}, {0, 4, 1}, {0, 130, 1032}, {0, 7, 0}};
     const bool rows = p->rows == p->item_rows, columns = p->columns == p->item_columns;
-    if (at >= (int)(rows || columns ? sizeof thin / sizeof *thin : sizeof tiles / sizeof *tiles)) return false;
-    memcpy(sizes, rows || columns ? thin[at] : tiles[at], 3 * sizeof *sizes);
+    if (at >= (int)(rows || columns ? sizeof skinny / sizeof *skinny : sizeof tiles / sizeof *tiles)) return false;
+    memcpy(sizes, rows || columns ? skinny[at] : tiles[at], 3 * sizeof *sizes);
     if (!rows && !columns) return true;
     sizes[0] += rows ? p->rows : p->columns;
     if (sizes[0] == 0) sizes[0] = 1;
@@ -345,8 +345,8 @@ static void case_batches(rig *r, lfuse_type type)
 }
 
 /*
- * Every tiling that a product can get by name, those of slices, of slabs ahead and of parts that meet too; the ways of
- * storing the operands and the endings by turns.
+ * Every candidate that a product can get by name, those of slices, of prefetch and of parts that meet too; the ways
+ * of storing the operands and the endings by turns.
  */
 static void case_tilings(const rig *device, lfuse_type type)
 {
@@ -383,7 +383,7 @@ static void case_tilings(const rig *device, lfuse_type type)
 }
 
 /*
- * Tiles on units for matrices: every shape, with parts and without; rows of whole vectors and others, both ways of
+ * Tiles on tensor cores: every shape, with parts and without; rows of whole vectors and others, both ways of
  * storing each operand, and the endings by turns; a third of all that.
  */
 static const char *const unit_names[] = {"128x128x32:8x16:1:", "64x64x32:4x8:1:", "64x128x32:4x16:1:",
@@ -422,7 +422,7 @@ void case_tiles(rig *r, lfuse_type type)
     lfuse__kernel_class all[LFUSE__MATMUL_CLASSES];
     int64_t sizes[3];
     problem p;
-    int turn = 0, thin = 0;
+    int turn = 0, skinny = 0;
     class_of(&p, type, false, false, PLAIN);
     const int count = lfuse__matmul_classes(&r->facts, few, many, &p.k, all);
     ck_assert_int_gt(count, 1);
@@ -431,7 +431,7 @@ void case_tiles(rig *r, lfuse_type type)
             lfuse__kernel_class found[LFUSE__MATMUL_CLASSES];
             class_of(&p, type, way & 1, way >> 1, PLAIN);
             ck_assert_int_eq(lfuse__matmul_classes(&r->facts, few, many, &p.k, found), count);
-            thin += found[c].product.rows == found[c].product.item_rows;
+            skinny += found[c].product.rows == found[c].product.item_rows;
             for (int s = 0; sizes_for(&found[c].product, s, sizes); s++, turn++) {
                 const bool integers = turn % 4 != 3 || (type != LFUSE_F32 && type != LFUSE_F64);
                 if ((turn + turn / stride) % stride) continue;
@@ -442,7 +442,7 @@ void case_tiles(rig *r, lfuse_type type)
                 run_product(r, &p, integers, (uint64_t)turn + 1);
             }
         }
-    ck_assert_int_gt(thin, 0);
+    ck_assert_int_gt(skinny, 0);
     case_batches(r, type);
     if (type == LFUSE_F32) case_tilings(r, type);
 }

@@ -160,7 +160,7 @@ TEST(measured)
     lfuse_output(g, "y", lfuse_matmul(rows_of(4), weights()));
     by_a_maker();
     ck_assert_int_eq(lfuse__plan_make(g, &rig_facts, &lfuse__products_advice, &options, &both), LFUSE_OK);
-    for (i = 0; i < both->nstages; i++) made += both->stages[i].alternatives[0].steps[0].product.made[1];
+    for (i = 0; i < both->nstages; i++) made += both->stages[i].alternatives[0].steps[0].product.prologue[1];
     ck_assert_int_eq(both->nstages, 2);
     ck_assert_int_eq(made, 0);
     lfuse__plan_free(both);

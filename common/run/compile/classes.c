@@ -133,7 +133,7 @@ static bool runs_along(const lfuse__plan_body *plan, const lfuse__operand *o, in
 static bool transposed(const lfuse__plan_body *plan, const lfuse__step *step, int i, const int8_t *sides)
 {
     const int row = step->rank - 2, column = step->rank - 1;
-    const bool made = step->kind == LFUSE__STEP_GEMM && step->product.made[i];
+    const bool made = step->kind == LFUSE__STEP_GEMM && step->product.prologue[i];
     const lfuse__operand *o = made ? NULL : &step->operands[i];
     int j;
 
@@ -145,10 +145,10 @@ static bool transposed(const lfuse__plan_body *plan, const lfuse__step *step, in
 }
 
 /* How far what the step takes is walked along its last axis, as that lies in memory. */
-static lfuse_size extent_along(const lfuse__step *step, int side, bool turned)
+static lfuse_size extent_along(const lfuse__step *step, int side, bool transposed)
 {
-    if (side == LFUSE__PRODUCT_A) return turned ? step->product.m : step->product.k;
-    return side == LFUSE__PRODUCT_B && turned ? step->product.k : step->extents[step->rank - 1];
+    if (side == LFUSE__PRODUCT_A) return transposed ? step->product.m : step->product.k;
+    return side == LFUSE__PRODUCT_B && transposed ? step->product.k : step->extents[step->rank - 1];
 }
 
 static lfuse__stride_class stride_along(const lfuse__plan_body *plan, const lfuse__operand *o, int axis)
@@ -182,21 +182,21 @@ static void product_class(const lfuse__plan_body *plan, const lfuse__step *step,
     k->naxes = reduces(k->body);
     k->noperands = step->noperands;
     k->product.batched = step->rank > 2;
-    if (step->kind == LFUSE__STEP_GEMM) memcpy(k->product.made, step->product.made, sizeof k->product.made);
+    if (step->kind == LFUSE__STEP_GEMM) memcpy(k->product.prologue, step->product.prologue, sizeof k->product.prologue);
     lfuse__product_sides(k, sides);
     k->product.ta = transposed(plan, step, LFUSE__PRODUCT_A, sides);
     k->product.tb = transposed(plan, step, LFUSE__PRODUCT_B, sides);
     for (i = 0; i < step->noperands; i++) {
         const lfuse__operand *o = &step->operands[i];
-        const bool turned = (sides[i] == LFUSE__PRODUCT_A && k->product.ta) ||
+        const bool transposed = (sides[i] == LFUSE__PRODUCT_A && k->product.ta) ||
                             (sides[i] == LFUSE__PRODUCT_B && k->product.tb);
         k->operands[i].type = o->type;
         k->operands[i].written = o->written;
         k->operands[i].index = o->place == LFUSE__PLACE_INDEX;
         if (i < LFUSE__PRODUCT_OWN) continue;
         k->operands[i].inner = LFUSE__STRIDE_UNIT; /* of one column: never stepped along */
-        if (extent_along(step, sides[i], turned) != 1)
-            k->operands[i].inner = stride_along(plan, o, turned ? row : column);
+        if (extent_along(step, sides[i], transposed) != 1)
+            k->operands[i].inner = stride_along(plan, o, transposed ? row : column);
     }
 }
 
@@ -207,7 +207,7 @@ static void strassen_class(const lfuse__plan_body *plan, const lfuse__step *step
     product_class(plan, step, k);
     k->product.ta = k->product.tb = false;
     k->strassen = (lfuse__strassen_class){ .levels_in = s->in, .levels_out = s->out, .right = s->right,
-                                            .turned = s->transposed };
+                                            .transposed = s->transposed };
 }
 
 /* ---- by kind of step: steps.h ---- */

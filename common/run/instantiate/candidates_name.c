@@ -95,8 +95,8 @@ static void add_step(writer *w, const lfuse__step *s)
     add_size(w, s->product.k);
     lfuse__strbuf_format(&w->text, "\n%d %d %d %d", (int)s->product.type, s->product.epilogue, s->product.alpha >= 0,
                          s->product.beta >= 0);
-    if (s->product.made[0] || s->product.made[1])
-        lfuse__strbuf_format(&w->text, " made %d %d", s->product.made[0], s->product.made[1]);
+    if (s->product.prologue[0] || s->product.prologue[1])
+        lfuse__strbuf_format(&w->text, " made %d %d", s->product.prologue[0], s->product.prologue[1]);
     if (s->product.adds) lfuse__strbuf_format(&w->text, " adds %d", s->product.addend);
     if (s->product.wide || s->product.tf32)
         lfuse__strbuf_format(&w->text, " %d %d", s->product.wide, s->product.tf32);

@@ -19,13 +19,13 @@ typedef struct product {
     lfuse__matrix odd[LFUSE__MAX_OPERANDS]; /* what those that are copies stand for */
     lfuse__stand_ins copies;
     int8_t sides[LFUSE__MAX_OPERANDS]; /* whose work each is part of: A's, B's; -1 */
-    bool turned[2];                    /* A, B: made of what is stored transposed */
+    bool transposed[2];                    /* A, B: made of what is stored transposed */
 } product;
 
 /* Which of the operands lies nowhere, or is not read. */
 static bool absent(const lfuse__step *step, const product *p, int i)
 {
-    if (i == LFUSE__PRODUCT_SUM || (i < LFUSE__PRODUCT_OWN && step->product.made[i])) return true;
+    if (i == LFUSE__PRODUCT_SUM || (i < LFUSE__PRODUCT_OWN && step->product.prologue[i])) return true;
     return !p->sizes[K] && (i < LFUSE__PRODUCT_OWN || p->sides[i] >= 0);
 }
 
@@ -87,11 +87,11 @@ static lfuse_status close(lfuse__instantiation *ctx, const lfuse__step *step, co
 static int along(const product *p, int i, int64_t *extent)
 {
     const int side = p->sides[i];
-    const bool turned = side >= 0 && p->turned[side];
+    const bool transposed = side >= 0 && p->transposed[side];
     const int64_t *const s = p->sizes, outer[] = { s[M], s[K] }, inner[] = { s[K], s[N] };
 
-    *extent = side < 0 ? s[N] : turned ? outer[side] : inner[side];
-    return !turned;
+    *extent = side < 0 ? s[N] : transposed ? outer[side] : inner[side];
+    return !transposed;
 }
 
 /* The class for these strides. As the plan foresees it where a column is one element wide. */
@@ -236,10 +236,10 @@ lfuse_status lfuse__instantiate_product(lfuse__instantiation *ctx, const lfuse__
                             s[N]);
     if (!s[BATCH] || !s[M] || !s[N]) return LFUSE_OK;
     lfuse__product_sides(c, p.sides);
-    p.turned[0] = c->product.ta;
-    p.turned[1] = c->product.tb;
+    p.transposed[0] = c->product.ta;
+    p.transposed[1] = c->product.tb;
     for (i = 0; i < 2; i++)
-        if (step->product.made[i])
+        if (step->product.prologue[i])
             lfuse__log(LFUSE_LOG_DEBUG, "the %s operand of a product of %" PRId64 " x %" PRId64 " x %" PRId64
                        " is computed where it is read", i ? "right" : "left", s[M], s[N], s[K]);
     LFUSE__TRY(open_operands(ctx, step, (const bool[]){ c->product.ta, c->product.tb }, &p));
