@@ -48,7 +48,7 @@ struct lfuse__list_op {
     uint64_t firsts_at, elements_at, ticket_at, addresses_at; /* bytes in `device` */
     lfuse__grouped_cut cut;   /* GROUPED */
     int scratch;              /* between the kernels of MEMBERS, the workspace of GROUPED: a buffer, -1: none */
-    uint64_t *entries;        /* TABLE: [noperands][members][2] what the device's table holds, or will */
+    uint64_t *entries;        /* TABLE: [noperands][members][2] what the device's table holds, if it is valid */
     uint64_t *fresh;          /* the same, being made */
     bool made;                /* `fresh` and the batches are of the traces */
     bool valid;               /* the table holds `entries`, or what `fresh` was */

@@ -352,10 +352,9 @@ static lfuse_status update_words(lfuse__list_op *op, lfuse_stream *s, bool all, 
             continue;
         }
         n = end - i < LFUSE__TABLE_WORDS ? end - i : LFUSE__TABLE_WORDS;
-        memcpy(op->entries + i, op->fresh + i, (size_t)n * sizeof *op->entries);
-        op->valid = false; /* until all is submitted */
-        LFUSE__TRY(lfuse__table_write(s, op->table, op->device, op->addresses_at + (uint64_t)i * 8, op->entries + i,
+        LFUSE__TRY(lfuse__table_write(s, op->table, op->device, op->addresses_at + (uint64_t)i * 8, op->fresh + i,
                                       (int)n));
+        memcpy(op->entries + i, op->fresh + i, (size_t)n * sizeof *op->entries);
         i += n;
     }
     return LFUSE_OK;

@@ -154,7 +154,6 @@ lfuse_status lfuse__list_publish(lfuse_instance *in, lfuse__list_op *op, lfuse_s
 
     if (s && in->facts->capture) LFUSE__TRY(lfuse__stream_capturing(s, &capturing));
     if (op->moved || !op->valid) {
-        op->valid = false;
         note_stale(op);
         LFUSE__TRY(renew(in, op, s, capturing));
     }
