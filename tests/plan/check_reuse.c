@@ -173,4 +173,18 @@ TEST(what_gets_too_large_is_stored)
     rig_check_order();
 }
 
+/* Two kernels read the value once the one that is too large has been cut: before, there is nothing to choose. */
+TEST(the_choice_is_made_when_nothing_is_too_large)
+{
+    const lfuse_value v = lfuse_mul(matrix("x"), rig_number(2));
+    lfuse_value y = v;
+    int i;
+
+    for (i = 0; i < LFUSE__BODY_INSTRUCTIONS; i++) y = lfuse_sin(y);
+    lfuse_output(g, "y", lfuse_add(y, v));
+    rig_make(LFUSE_NO_BUNDLES);
+    rig_check_order();
+    ck_assert_msg(strstr(text.data, "(t0 (sin ") && !strstr(text.data, "t1"), "%s", text.data);
+}
+
 TEST_SUITE("reuse", CK_FORK_GETENV)
