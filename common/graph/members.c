@@ -132,7 +132,7 @@ static lfuse_value reduce_list(const char *call, scope of, lfuse__reduction_name
     else g = read_list(call, of, list, &where);
     if (!g) return LFUSE__POISONED(where);
     if (r->types != LFUSE__REDUCES_FLOATING) type = (lfuse_type)g->nodes[list.id].type;
-    v = r->after(call, list, 0, reduce(call, of, r->fold, r->before(call, list)));
+    v = r->after(call, list, 0, reduce(call, of, r->fold(0), r->before(call, list, 0)), 0);
     return lfuse__reduction_rounds(r) && lfuse__is_floating(type) ? lfuse__to_type(call, v, type) : v;
 }
 

@@ -12,10 +12,7 @@ const lfuse__fold_row lfuse__folds[LFUSE__REDUCE_COUNT] = {
 #define LFUSE__FOLD(op, name, word, type, combine, identity)                                                           \
     [LFUSE__REDUCE_##op] = {#name, "member_" #name, "list_" #name, "line_" #name, word, LFUSE__FOLD_##type, combine,   \
                             LFUSE__IDENTITY_##identity},
-#define LFUSE__REDUCTION(...)
 #include "common/graph/reductions.def"
-#undef LFUSE__FOLD
-#undef LFUSE__REDUCTION
 };
 
 bool lfuse__op_takes(lfuse__op op, lfuse_type type)

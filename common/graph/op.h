@@ -30,10 +30,7 @@ typedef enum lfuse__op {
 /* Folds of reductions: reductions.def. */
 typedef enum lfuse__reduce {
 #define LFUSE__FOLD(name, ...) LFUSE__REDUCE_##name,
-#define LFUSE__REDUCTION(...)
 #include "common/graph/reductions.def"
-#undef LFUSE__FOLD
-#undef LFUSE__REDUCTION
     LFUSE__REDUCE_COUNT
 } lfuse__reduce;
 

@@ -10,30 +10,33 @@ typedef enum lfuse__reduction_types {
     LFUSE__REDUCES_SAME,
     LFUSE__REDUCES_INDEX,
     LFUSE__REDUCES_TRUTH,
+    LFUSE__REDUCES_COUNT,
     LFUSE__REDUCES_FLOATING
 } lfuse__reduction_types;
 
 typedef enum lfuse__reduction_name {
-#define LFUSE__FOLD(...)
 #define LFUSE__REDUCTION(name, ...) LFUSE__REDUCTION_##name,
 #include "common/graph/reductions.def"
-#undef LFUSE__FOLD
-#undef LFUSE__REDUCTION
     LFUSE__REDUCTION_COUNT
 } lfuse__reduction_name;
 
 /*
- * `before` returns what is reduced of the operand, `after` what is returned of the result v. FLOATING takes the operand
- * in the type that is computed in.
+ * `fold` returns how elements are put together, `before` what is reduced of the operand, `after` what is returned of
+ * the result v. `number` is that of a row with a number, any other row ignores it. FLOATING takes the operand in the
+ * type that is computed in.
  */
 typedef struct lfuse__reduction {
     lfuse__reduction_types types;
-    lfuse__reduce fold;
-    lfuse_value (*before)(const char *call, lfuse_value a);
-    lfuse_value (*after)(const char *call, lfuse_value a, unsigned set, lfuse_value v);
+    const char *number; /* its name */
+    lfuse__reduce (*fold)(double number);
+    lfuse_value (*before)(const char *call, lfuse_value a, double number);
+    lfuse_value (*after)(const char *call, lfuse_value a, unsigned set, lfuse_value v, double number);
 } lfuse__reduction;
 
 extern const lfuse__reduction lfuse__reductions[LFUSE__REDUCTION_COUNT];
+
+/* Whether the number is one that reductions take; else the graph is poisoned. */
+bool lfuse__reduction_takes_number(lfuse_graph *g, const char *call, const lfuse__reduction *r, double number);
 
 /* Whether the result of a floating operand is rounded to the operand's type. */
 static inline bool lfuse__reduction_rounds(const lfuse__reduction *r)

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reductions, and the row work around them. */
-#include "common/graph/reduce.h"
+#include <stdio.h>
+
 #include "tests/cases/cases.h"
+#include "tests/support/reductions.h"
 
 static const int last[1] = {-1};
 
@@ -53,12 +55,14 @@ CASE(kinds_over_12, 0) { kinds_over(h, 6); }
 CASE(kinds_over_all, EXACT) { kinds_over(h, 7); }
 
 /* A row of reductions.def, over the last axis: what it takes and gives as the head of that file says. */
-typedef lfuse_value reducer(lfuse_value a, int count, const int *axes, int keepdims);
-static void reduce_by(harness *h, const char *name, reducer *make, lfuse__reduction_types types, lfuse__reduce fold,
-                      lfuse_value x, lfuse_type type)
+static void reduce_by(harness *h, lfuse__reduction_name row, int at, lfuse_value x, lfuse_type type)
 {
+    const struct reduction_function *f = &reduction_functions[row];
+    const lfuse__reduction_types types = lfuse__reductions[row].types;
+    const double number = reduction_numbers[at];
     const bool floating = lfuse__is_floating(type);
     lfuse_type result = type;
+    char name[32];
     switch (types) {
     case LFUSE__REDUCES_NUMBERS: result = floating ? type : LFUSE_I64; break;
     case LFUSE__REDUCES_INDEX: result = LFUSE_I64; /* fall through */
@@ -66,25 +70,24 @@ static void reduce_by(harness *h, const char *name, reducer *make, lfuse__reduct
         if (type == LFUSE_BOOL) return;
         break;
     case LFUSE__REDUCES_TRUTH: result = LFUSE_BOOL; break;
+    case LFUSE__REDUCES_COUNT: result = LFUSE_I64; break;
     case LFUSE__REDUCES_FLOATING:
         if (!floating) return;
         break;
     }
-    if (floating && fold == LFUSE__REDUCE_PROD) x = near_one(h, x);
-    if (types == LFUSE__REDUCES_NUMBERS) h_output(h, name, make(x, 1, last, 1), result, 2, LFUSE_DIMS(9, 1), PLAIN);
-    else h_output(h, name, make(x, 1, last, 0), result, 1, LFUSE_DIMS(9), PLAIN);
+    snprintf(name, sizeof name, f->numbers > 1 ? "%s %g" : "%s", f->name, number);
+    if (floating && lfuse__reductions[row].fold(number) == LFUSE__REDUCE_PROD) x = near_one(h, x);
+    if (types == LFUSE__REDUCES_NUMBERS)
+        h_output(h, name, f->make(x, 1, last, number, 1), result, 2, LFUSE_DIMS(9, 1), PLAIN);
+    else h_output(h, name, f->make(x, 1, last, number, 0), result, 1, LFUSE_DIMS(9), PLAIN);
 }
 
 static void kinds_of(harness *h, lfuse_type type)
 {
     lfuse_value x = h_input(h, "x", type, 2, LFUSE_DIMS(9, 150), PLAIN,
                             type == LFUSE_F32 || !lfuse__is_floating(type) ? NORMAL : POSITIVE);
-#define LFUSE__FOLD(...)
-#define LFUSE__REDUCTION(name, types, fold, ...)                                                                       \
-    reduce_by(h, #name, lfuse_##name, LFUSE__REDUCES_##types, LFUSE__REDUCE_##fold, x, type);
-#include "common/graph/reductions.def"
-#undef LFUSE__FOLD
-#undef LFUSE__REDUCTION
+    for (int i = 0; i < LFUSE__REDUCTION_COUNT; i++)
+        if (reduction_functions[i].numbers == 1) reduce_by(h, (lfuse__reduction_name)i, 0, x, type);
     if (type == LFUSE_BOOL) return;
     h_output(h, "first", lfuse_amin(x, 1, (const int[]){0}, 0), type, 1, LFUSE_DIMS(150), PLAIN);
     h_expect_same_bits(h);

@@ -2,8 +2,8 @@
 /* Reductions and what is made of them, look-ups, products. */
 #include <string.h>
 
-#include "common/graph/reduce.h"
 #include "tests/random/generate.h"
+#include "tests/support/reductions.h"
 
 /* ---- reductions ---- */
 
@@ -29,34 +29,37 @@ static bool filled(gen *s, lfuse_value x)
     return true;
 }
 
-typedef lfuse_value reducer(lfuse_value a, int count, const int *axes, int keepdims);
-static const struct reduction {
-    reducer *make;
-    lfuse__reduction_types types;
-    lfuse__reduce fold;
-} reductions[] = {
-    {lfuse_sum, LFUSE__REDUCES_NUMBERS, LFUSE__REDUCE_SUM}, /* twice as often */
-#define LFUSE__FOLD(...)
-#define LFUSE__REDUCTION(name, types, fold, ...) {lfuse_##name, LFUSE__REDUCES_##types, LFUSE__REDUCE_##fold},
-#include "common/graph/reductions.def"
-#undef LFUSE__FOLD
-#undef LFUSE__REDUCTION
-    {lfuse_logsumexp, LFUSE__REDUCES_FLOATING, LFUSE__REDUCE_MAX},
-};
+static void make_logsumexp(gen *s)
+{
+    const lfuse_value x = any_of_rank(s, 1, true);
+    int axes[LFUSE_MAX_RANK];
+    if (x.id < 0 || !filled(s, x)) return;
+    const int count = any_axes(s, node(s, x)->rank, axes);
+    keep(s, lfuse_logsumexp(x, count, axes, below(s, 2)));
+}
 
+/* A row of reductions.def, sums twice as often, or logsumexp. */
 void make_reduction(gen *s)
 {
-    const struct reduction *r = &PICK(s, reductions);
+    const int row = below(s, LFUSE__REDUCTION_COUNT + 2) - 1;
+    if (row == LFUSE__REDUCTION_COUNT) {
+        make_logsumexp(s);
+        return;
+    }
+    const struct reduction_function *f = &reduction_functions[row < 0 ? LFUSE__REDUCTION_sum : row];
+    const lfuse__reduction *r = &lfuse__reductions[f - reduction_functions];
+    const double of = reduction_numbers[f->numbers > 1 ? below(s, f->numbers) : 0];
+    const lfuse__reduce fold = r->fold(of);
     const bool one_axis = r->types == LFUSE__REDUCES_INDEX;
     lfuse_value x = any_of_rank(s, 1, r->types == LFUSE__REDUCES_FLOATING);
     int axes[LFUSE_MAX_RANK], count;
-    if (x.id < 0 || (lfuse__reduce_needs_elements(r->fold) && !filled(s, x))) return;
+    if (x.id < 0 || (lfuse__reduce_needs_elements(fold) && !filled(s, x))) return;
     if ((r->types == LFUSE__REDUCES_SAME || one_axis) && type_of(s, x) == LFUSE_BOOL) return;
     /* Products of many numbers are 0 or infinite. */
-    if (r->fold == LFUSE__REDUCE_PROD && floating(s, x)) x = lfuse_clamp(x, number(s, 0.75), number(s, 1.25));
+    if (fold == LFUSE__REDUCE_PROD && floating(s, x)) x = lfuse_clamp(x, number(s, 0.75), number(s, 1.25));
     count = one_axis ? 1 : any_axes(s, node(s, x)->rank, axes);
     if (one_axis) axes[0] = below(s, node(s, x)->rank);
-    keep(s, r->make(x, count, axes, below(s, 2)));
+    keep(s, f->make(x, count, axes, of, below(s, 2)));
 }
 
 /* A reduction and what is made of it in the same rows. */

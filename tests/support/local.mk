@@ -2,4 +2,4 @@
 check_LTLIBRARIES += tests/support/libsupport.la
 tests_support_libsupport_la_SOURCES = %reldir%/check.h %reldir%/descriptors.c %reldir%/descriptors.h \
 	%reldir%/locale.c %reldir%/locale.h %reldir%/main.c %reldir%/main.h %reldir%/objects.c \
-	%reldir%/objects.h %reldir%/operators.h %reldir%/status.h
+	%reldir%/objects.h %reldir%/operators.h %reldir%/reductions.h %reldir%/status.h
