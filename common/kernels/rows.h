@@ -30,7 +30,7 @@ typedef struct lfuse__rows {
     bool used[LFUSE__ROW_INSTR];       /* something that is stored depends on it */
     bool of_row[LFUSE__ROW_INSTR];
     bool early[LFUSE__ROW_INSTR];      /* a row load that stands before the loop over rows */
-    bool ahead[LFUSE__ROW_INSTR];      /* a row load for look-ups, of which i<i> is the value in the row looked up */
+    bool ahead[LFUSE__ROW_INSTR];      /* a row load for look-ups: ahead<i> is its value in the row looked up */
     bool across; /* a lane a row: registers of the row differ from lane to lane */
     int kept, kept_in; /* register that the last sweep finds where it stores to that operand; -1: none */
     bool asks;   /* rows come one after the other, from memory to the caches of a CPU */

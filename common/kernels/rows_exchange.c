@@ -12,16 +12,16 @@ static bool symmetric(const lfuse__rows *r, int i)
     return lfuse__folds[op].type != LFUSE__FOLD_SAME || w[0] == 'i';
 }
 
-/* l<i>[at] = fold of f<i> (kept) and u<i> (of the item that differs by the mask), which is the lower where `hi`. */
+/* l<i>[at] = fold of f<i> (kept) and j<i> (of the item that differs by the mask), which is the lower where `hi`. */
 static void put_meet(const lfuse__rows *r, int indent, int i, const char *at)
 {
-    const lfuse__lane to = {"ln", at}, kept = {"fg", ""}, got = {"uv", ""}, low = {"dc", ""}, high = {"zw", ""};
+    const lfuse__lane to = {"ln", at}, kept = {"fg", ""}, got = {"jv", ""}, low = {"dc", ""}, high = {"zw", ""};
     const char *w = lfuse__rows_word(r, i);
     if (symmetric(r, i)) {
         lfuse__rows_put_combine(r, indent, i, to, kept, got);
         return;
     }
-    lfuse__put(r->t.out, indent, "const L_%s d%d = SEL_%s(hi, u%d, f%d), z%d = SEL_%s(hi, f%d, u%d);", w, i, w, i, i, i,
+    lfuse__put(r->t.out, indent, "const L_%s d%d = SEL_%s(hi, j%d, f%d), z%d = SEL_%s(hi, f%d, j%d);", w, i, w, i, i, i,
                w, i, i);
     lfuse__rows_put_combine(r, indent, i, to, low, high);
 }
@@ -31,7 +31,7 @@ void lfuse__rows_put_exchange(const lfuse__rows *r, int indent, int i, const cha
     const char *w = lfuse__rows_word(r, i), *x = r->t.ix;
     lfuse__put(r->t.out, indent, "{");
     lfuse__put(r->t.out, indent + 1, "const int hi = (rank & %d) != 0;", mask);
-    lfuse__put(r->t.out, indent + 1, "const L_%s f%d = l%d%s, u%d = SHUFFLE_%s(f%d, %d);", w, i, i, at, i, w, i, mask);
+    lfuse__put(r->t.out, indent + 1, "const L_%s f%d = l%d%s, j%d = SHUFFLE_%s(f%d, %d);", w, i, i, at, i, w, i, mask);
     if (lfuse__rows_indexed(r, i))
         lfuse__put(r->t.out, indent + 1, "const L_%s g%d = n%d%s, v%d = SHUFFLE_%s(g%d, %d);", x, i, i, at, i, x, i,
                    mask);
@@ -48,7 +48,7 @@ static void put_scatter(const lfuse__rows *r, int indent, int i, const char *at,
     lfuse__put(r->t.out, indent, "{");
     lfuse__put(r->t.out, indent + 1, "const int hi = (rank & %d) != 0;", mask);
     lfuse__put(r->t.out, indent + 1, "const L_%s f%d = SEL_%s(hi, l%d%s, l%d%s);", w, i, w, i, other, i, at);
-    lfuse__put(r->t.out, indent + 1, "const L_%s u%d = SHUFFLE_%s(SEL_%s(hi, l%d%s, l%d%s), %d);", w, i, w, w, i, at, i,
+    lfuse__put(r->t.out, indent + 1, "const L_%s j%d = SHUFFLE_%s(SEL_%s(hi, l%d%s, l%d%s), %d);", w, i, w, w, i, at, i,
                other, mask);
     if (lfuse__rows_indexed(r, i)) {
         lfuse__put(r->t.out, indent + 1, "const L_%s g%d = SEL_%s(hi, n%d%s, n%d%s);", x, i, x, i, other, i, at);

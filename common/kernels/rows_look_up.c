@@ -104,7 +104,7 @@ static void put_near(const lfuse__rows *r, int indent, int j)
     for (int n = 0; n <= reg; n++) {
         if (!needed[n]) continue;
         const char *word = lfuse__register_word(body->instr[n].type);
-        if (r->ahead[n]) lfuse__put(r->t.out, indent + 1, "const L_%s r%d = SPLAT_%s(i%d);", word, n, word, n);
+        if (r->ahead[n]) lfuse__put(r->t.out, indent + 1, "const L_%s r%d = SPLAT_%s(ahead%d);", word, n, word, n);
         else if (body->instr[n].kind == LFUSE__I_LOAD) lfuse__rows_put_row_load(r, indent + 1, n);
         else lfuse__put_instr(&r->t, indent + 1, n, "");
     }

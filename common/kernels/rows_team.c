@@ -139,7 +139,7 @@ static void put_row_number(const lfuse__team *t, int indent, const char *at)
     lfuse__put(t->r->t.out, indent, "const %s row = %s + team < total ? %s + team : total - 1;", t->r->t.ux, at, at);
 }
 
-/* i<i> of row `at`. */
+/* ahead<i> of row `at`. */
 static void put_indices(const lfuse__team *t, int indent, const bool *indices, const char *at)
 {
     const lfuse__text *text = &t->r->t;
@@ -155,7 +155,7 @@ static void put_indices(const lfuse__team *t, int indent, const bool *indices, c
         if (!indices[i]) continue;
         snprintf(place, sizeof place, "b%d", j);
         lfuse__put_load(text, j, place, load, sizeof load);
-        lfuse__put(text->out, indent + 1, "i%d = %s;", i, load);
+        lfuse__put(text->out, indent + 1, "ahead%d = %s;", i, load);
     }
     lfuse__put(text->out, indent, "}");
 }
@@ -216,7 +216,7 @@ static void put_first(const lfuse__team *t, int indent)
     }
     for (int i = 0; i < body->ninstr; i++) {
         const char *word = lfuse__register_word(body->instr[i].type);
-        if (indices[i]) lfuse__put(text->out, indent, "S_%s i%d = ZERO_%s;", word, i, word);
+        if (indices[i]) lfuse__put(text->out, indent, "S_%s ahead%d = ZERO_%s;", word, i, word);
     }
     if (!any) return;
     lfuse__put(text->out, indent, "if (first < total) {");

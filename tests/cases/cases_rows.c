@@ -198,6 +198,23 @@ CASE(two_norms, EXACT)
     h_expect_launches(h, 1);
 }
 
+/* Reductions at ten places of a long body: names of registers are no words of the dialect, as u32 is. */
+static void reductions_far_on(harness *h, int chain)
+{
+    static const char *const names[] = {"0", "1", "2", "3", "4", "5", "6", "7", "8", "9"};
+    lfuse_value x = rows(h, "x", 9, 150), y = x;
+    for (int i = 0; i < chain; i++) y = lfuse_abs(lfuse_sub(y, x));
+    for (int i = 0; i < LENGTH(names); i++) {
+        y = lfuse_sub(y, x);
+        h_output(h, names[i], lfuse_amax(y, 1, last, 0), LFUSE_F32, 1, LFUSE_DIMS(9), PLAIN);
+    }
+    h_expect_same_bits(h);
+    h_expect_launches(h, 1);
+}
+
+CASE(reductions_at_even_registers, 0) { reductions_far_on(h, 10); }
+CASE(reductions_at_odd_registers, 0) { reductions_far_on(h, 11); }
+
 /* ---- normalisations ---- */
 
 static void layernorm_of(harness *h, lfuse_type type, int64_t m, int64_t n)
