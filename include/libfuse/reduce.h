@@ -25,6 +25,8 @@ LFUSE_BEGIN_DECLS
  */
 LFUSE_API lfuse_value lfuse_sum(lfuse_value a, int count, const int *axes, int keepdims);
 LFUSE_API lfuse_value lfuse_prod(lfuse_value a, int count, const int *axes, int keepdims);
+/** As lfuse_sum, NaN counting as 0; as torch.nansum. */
+LFUSE_API lfuse_value lfuse_nansum(lfuse_value a, int count, const int *axes, int keepdims);
 
 /** Largest and smallest by the rules of lfuse_max and lfuse_min: NaN wins. All types but bool; needs elements. */
 LFUSE_API lfuse_value lfuse_amax(lfuse_value a, int count, const int *axes, int keepdims);
@@ -39,6 +41,8 @@ LFUSE_API lfuse_value lfuse_argmin(lfuse_value a, int count, const int *axes, in
 /** bool: whether any element, or every one, is not 0 (NaN is not). Of nothing: false and true. Every type. */
 LFUSE_API lfuse_value lfuse_any(lfuse_value a, int count, const int *axes, int keepdims);
 LFUSE_API lfuse_value lfuse_all(lfuse_value a, int count, const int *axes, int keepdims);
+/** i64: how many elements are not 0 (NaN is not). Every type; as torch.count_nonzero. */
+LFUSE_API lfuse_value lfuse_count_nonzero(lfuse_value a, int count, const int *axes, int keepdims);
 
 /* The rest takes floating types. */
 
@@ -54,6 +58,18 @@ LFUSE_API lfuse_value lfuse_var(lfuse_value a, int count, const int *axes, doubl
 LFUSE_API lfuse_value lfuse_norm_l1(lfuse_value a, int count, const int *axes, int keepdims);
 LFUSE_API lfuse_value lfuse_norm_l2(lfuse_value a, int count, const int *axes, int keepdims);
 LFUSE_API lfuse_value lfuse_norm_inf(lfuse_value a, int count, const int *axes, int keepdims);
+/**
+ * The vector norm of any order, as torch.linalg.vector_norm. The order is part of the graph.
+ *
+ *     1, 2, INFINITY   as the three above, with their bits
+ *     -INFINITY        the smallest |a|; needs elements
+ *     0                how many elements are not 0
+ *     any other        (sum |a|^order)^(1 / order), by lfuse_pow; of a negative order, of nothing or with a zero: 0 or
+ *                      infinite as the powers are
+ *
+ * Powers and squares are not scaled: they overflow and underflow where |a|^order does. ERR_INVALID: NaN.
+ */
+LFUSE_API lfuse_value lfuse_norm(lfuse_value a, int count, const int *axes, double order, int keepdims);
 
 /** log(sum(exp(a))), the maximum being taken out first (unless it is infinite); as torch.logsumexp. Needs elements. */
 LFUSE_API lfuse_value lfuse_logsumexp(lfuse_value a, int count, const int *axes, int keepdims);

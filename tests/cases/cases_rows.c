@@ -103,10 +103,26 @@ CASE(kinds_of_i32, EXACT) { kinds_of(h, LFUSE_I32); }
 CASE(kinds_of_i64, 0) { kinds_of(h, LFUSE_I64); }
 CASE(kinds_of_bool, 0) { kinds_of(h, LFUSE_BOOL); }
 
+/* Reductions with a number: of powers, which have other bits on other devices. */
+static void numbers_of(harness *h, lfuse_type type)
+{
+    lfuse_value x = h_input(h, "x", type, 2, LFUSE_DIMS(9, 150), PLAIN, type == LFUSE_F32 ? NORMAL : POSITIVE);
+    for (int i = 0; i < LFUSE__REDUCTION_COUNT; i++)
+        for (int at = 0; at < reduction_functions[i].numbers && reduction_functions[i].numbers > 1; at++)
+            reduce_by(h, (lfuse__reduction_name)i, at, x, type);
+}
+
+CASE(numbers_of_f32, 0) { numbers_of(h, LFUSE_F32); }
+CASE(numbers_of_f16, 0) { numbers_of(h, LFUSE_F16); }
+CASE(numbers_of_bf16, 0) { numbers_of(h, LFUSE_BF16); }
+CASE(numbers_of_f64, 0) { numbers_of(h, LFUSE_F64); }
+
 CASE(nasty_rows, EXACT)
 {
     lfuse_value x = h_input(h, "x", LFUSE_F32, 2, LFUSE_DIMS(200, 7), PLAIN, NASTY);
     h_output(h, "sum", lfuse_sum(x, 1, last, 0), LFUSE_F32, 1, LFUSE_DIMS(200), PLAIN);
+    h_output(h, "nansum", lfuse_nansum(x, 1, last, 0), LFUSE_F32, 1, LFUSE_DIMS(200), PLAIN);
+    h_output(h, "nonzero", lfuse_count_nonzero(x, 1, last, 0), LFUSE_I64, 1, LFUSE_DIMS(200), PLAIN);
     h_output(h, "max", lfuse_amax(x, 1, last, 0), LFUSE_F32, 1, LFUSE_DIMS(200), PLAIN);
     h_output(h, "min", lfuse_amin(x, 1, last, 0), LFUSE_F32, 1, LFUSE_DIMS(200), PLAIN);
     h_output(h, "argmax", lfuse_argmax(x, 1, last, 0), LFUSE_I64, 1, LFUSE_DIMS(200), PLAIN);
@@ -120,6 +136,8 @@ CASE(no_elements, 0)
     h_output(h, "prod", lfuse_prod(x, 1, last, 0), LFUSE_F32, 1, LFUSE_DIMS(6), PLAIN);
     h_output(h, "all", lfuse_all(x, 1, last, 0), LFUSE_BOOL, 1, LFUSE_DIMS(6), PLAIN);
     h_output(h, "mean", lfuse_mean(x, 1, last, 0), LFUSE_F32, 1, LFUSE_DIMS(6), PLAIN);
+    h_output(h, "nonzero", lfuse_count_nonzero(x, 1, last, 0), LFUSE_I64, 1, LFUSE_DIMS(6), PLAIN);
+    h_output(h, "norm", lfuse_norm(x, 1, last, 3, 0), LFUSE_F32, 1, LFUSE_DIMS(6), PLAIN);
     h_output(h, "columns", lfuse_sum(x, 1, (const int[]){0}, 0), LFUSE_F32, 1, LFUSE_DIMS(0), PLAIN);
 }
 

@@ -182,6 +182,13 @@ static const lfuse_size HUGE_SHAPE[] = {INT64_C(1) << 40, INT64_C(1) << 40};
     X(argmin_bool, lfuse_argmin(v.b, LFUSE_ALL_AXES, NULL, 0), TYPE, "lfuse_argmin: does not take type bool")          \
     X(mean_integers, lfuse_mean(v.i, LFUSE_ALL_AXES, NULL, 0), TYPE, "lfuse_mean: does not take type i32")             \
     X(var_bool, lfuse_var(v.b, LFUSE_ALL_AXES, NULL, 1, 0), TYPE, "lfuse_var: does not take type bool")                \
+    X(norm_order, lfuse_norm(v.x, LFUSE_ALL_AXES, NULL, NAN, 0), INVALID, "lfuse_norm: the order is NaN")              \
+    X(norm_of_integers, lfuse_norm(v.i, LFUSE_ALL_AXES, NULL, 0, 0), TYPE, "lfuse_norm: does not take type i32")       \
+    X(norm_of_list, lfuse_norm(v.list, LFUSE_ALL_AXES, NULL, 3, 0), RANK, "lfuse_norm: the members of a list")         \
+    X(norm_axis, lfuse_norm(v.x, 1, ((const int[]){2}), 3, 0), SHAPE, "lfuse_norm: axis 2 of rank 2")                  \
+    X(nansum_list, lfuse_nansum(v.list, LFUSE_ALL_AXES, NULL, 0), RANK, "lfuse_nansum: the members of a list")         \
+    X(nansum_number, lfuse_nansum(v.number, LFUSE_ALL_AXES, NULL, 0), TYPE, "lfuse_nansum: a number without a type")   \
+    X(nonzero_twice, lfuse_count_nonzero(v.x, 2, ((const int[]){0, 0}), 0), SHAPE, "axis 0 is named twice")            \
     X(norm_integers, lfuse_norm_inf(v.i, LFUSE_ALL_AXES, NULL, 0), TYPE, "lfuse_norm_inf: does not take type i32")     \
     X(logsumexp_integers, lfuse_logsumexp(v.i, LFUSE_ALL_AXES, NULL, 0), TYPE, "lfuse_logsumexp: does not take")       \
     X(argmax_some, lfuse_argmax(lfuse_input(v.g, "y", LFUSE_F32, 3, LFUSE_DIMS(2, 3, 4)), 2,                           \
@@ -199,6 +206,8 @@ static const lfuse_size HUGE_SHAPE[] = {INT64_C(1) << 40, INT64_C(1) << 40};
       "lfuse_softmax: axis 0 of f32 [0] is empty")                                                                     \
     X(norm_inf_empty, lfuse_norm_inf(lfuse_input(v.g, "y", LFUSE_F16, 1, LFUSE_DIMS(0)), LFUSE_ALL_AXES, NULL, 0),     \
       SHAPE, "lfuse_norm_inf: axis 0")                                                                                 \
+    X(norm_less_empty, lfuse_norm(lfuse_input(v.g, "y", LFUSE_F16, 1, LFUSE_DIMS(0)), LFUSE_ALL_AXES, NULL, -INFINITY, \
+                                  0), SHAPE, "lfuse_norm: axis 0")                                                     \
     X(softmax_integers, lfuse_softmax(v.i, 1, ((const int[]){0})), TYPE, "lfuse_softmax: does not take type i32")      \
     X(softmax_axis, lfuse_log_softmax(v.x, 1, ((const int[]){2})), SHAPE, "lfuse_log_softmax: axis 2 of rank 2")       \
     X(layernorm_count, lfuse_layernorm(v.x, 3, lfuse_none(), lfuse_none(), 0), RANK, "the last 3 axes of rank 2")      \

@@ -163,6 +163,7 @@ static int call_functions(lfuse_value x, lfuse_value i, lfuse_value b)
         lfuse_amax(x, 1, axis, 0), lfuse_amin(x, 1, axis, 0), lfuse_argmax(x, 1, axis, 0), lfuse_argmin(x, 1, axis, 0),
         lfuse_any(b, 1, axis, 0), lfuse_all(b, 1, axis, 0), lfuse_mean(x, 1, axis, 0), lfuse_var(x, 1, axis, 1, 0),
         lfuse_norm_l1(x, 1, axis, 0), lfuse_norm_l2(x, 1, axis, 0), lfuse_norm_inf(x, 1, axis, 0),
+        lfuse_norm(x, 1, axis, 3, 0), lfuse_nansum(x, 1, axis, 0), lfuse_count_nonzero(x, 1, axis, 0),
         lfuse_logsumexp(x, 1, axis, 0), lfuse_softmax(x, 1, axis), lfuse_log_softmax(x, 1, axis),
         lfuse_layernorm(x, 1, frozen, frozen, 1e-5), lfuse_rmsnorm(x, 1, frozen, 1e-5),
         lfuse_groupnorm(x, 2, frozen, none, 1e-5), lfuse_l2_normalize(x, 1, axis, 1e-12),

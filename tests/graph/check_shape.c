@@ -177,6 +177,10 @@ TEST(reductions)
     ck_shape(lfuse_norm_l1(a, 1, first, 0), "f16 [3, m]");
     ck_shape(lfuse_norm_l2(a, 1, first, 1), "f16 [1, 3, m]");
     ck_shape(lfuse_norm_inf(a, 1, first, 0), "f16 [3, m]");
+    ck_shape(lfuse_norm(a, 1, first, 3, 0), "f16 [3, m]");
+    ck_shape(lfuse_norm(a, 2, ends, 0, 1), "f16 [1, 3, 1]");
+    ck_shape(lfuse_nansum(a, 2, ends, 0), "f16 [3]");
+    ck_shape(lfuse_count_nonzero(a, 2, ends, 1), "i64 [1, 3, 1]");
     ck_shape(lfuse_logsumexp(a, 2, ends, 0), "f16 [3]");
     ck_shape(lfuse_logsumexp(a, 2, ends, 1), "f16 [1, 3, 1]");
     ck_shape(lfuse_sum(lfuse_index(g, 2, LFUSE_DIMS(0, n)), LFUSE_ALL_AXES, NULL, 0), "i64 []");

@@ -118,6 +118,19 @@ static lfuse_value parts_together(bool swapped)
     X(norm_l1, lfuse_norm_l1(x, 1, (const int[]){0}, 0), "(sum (abs x) 0)")                                            \
     X(norm_l2, lfuse_norm_l2(x, 1, (const int[]){0}, 0), "(sqrt (sum (mul x x) 0))")                                   \
     X(norm_inf, lfuse_norm_inf(x, 1, (const int[]){0}, 0), "(amax (abs x) 0)")                                         \
+    X(norm_of_1, lfuse_norm(x, 1, (const int[]){0}, 1, 0), "(sum (abs x) 0)")                                          \
+    X(norm_of_2, lfuse_norm(x, 1, (const int[]){0}, 2, 0), "(sqrt (sum (mul x x) 0))")                                 \
+    X(norm_of_inf, lfuse_norm(x, 1, (const int[]){0}, INFINITY, 0), "(amax (abs x) 0)")                                \
+    X(norm_of_less, lfuse_norm(x, 1, (const int[]){0}, -INFINITY, 0), "(amin (abs x) 0)")                              \
+    X(norm_of_0, lfuse_norm(x, 1, (const int[]){0}, 0, 0), "(f32 (sum (i32 (ne x (f32 0))) 0))")                       \
+    X(norm_of_4, lfuse_norm(x, 1, (const int[]){0}, 4, 0), "(pow (sum (pow (abs x) (f32 4)) 0) (f32 0.25))")           \
+    X(norm_of_half, lfuse_norm(lfuse_cast(x, LFUSE_F16), 0, NULL, 4, 0),                                               \
+      "(f16 (pow (pow (abs (f32 (f16 x))) (f32 4)) (f32 0.25)))")                                                      \
+    X(nansum, lfuse_nansum(x, 1, (const int[]){0}, 0), "(sum (where (isnan x) (f32 0) x) 0)")                          \
+    X(nansum_of_none, lfuse_nansum(lfuse_cast(x, LFUSE_F16), 0, NULL, 0),                                              \
+      "(where (isnan (f16 x)) (f32 0) (f16 x))")                                                                       \
+    X(nansum_integers, lfuse_nansum(lfuse_cast(x, LFUSE_I8), 1, (const int[]){0}, 0), "(sum (i8 x) 0)")                \
+    X(count_nonzero, lfuse_count_nonzero(x, 1, (const int[]){0}, 0), "(sum (i32 (bool x)) 0)")                         \
     X(softmax, lfuse_softmax(x, 1, (const int[]){1}),                                                                  \
       "(mul (exp (sub x (amax x 1))) (reciprocal (sum (exp (sub x (amax x 1))) 1)))")                                  \
     X(log_softmax, lfuse_log_softmax(x, 1, (const int[]){1}),                                                          \

@@ -470,6 +470,37 @@ TEST(reductions_of_lists)
     }
 }
 
+/* What torch.linalg.vector_norm, torch.nansum and torch.count_nonzero say. */
+TEST(norms_sums_and_counts_of_tensors)
+{
+    static const struct {
+        double order, norm;
+    } want[] = {{0, 3}, {1, 9}, {2, 5.3851648071345040}, {3, 4.6260650091827422}, {0.5, 26.484036965334248},
+                {INFINITY, 4}, {-INFINITY, 0}, {-1, 0}};
+    float a[5] = {3, 0, -4, 2, NAN};
+    const lfuse_value x = vector("x", LFUSE_F32, 5), numbers = lfuse_slice(x, 0, 0, 4, 1);
+    const int count = sizeof want / sizeof *want;
+    char name[16];
+
+    for (int i = 0; i < count; i++) {
+        snprintf(name, sizeof name, "%d", i);
+        lfuse_output(g, name, lfuse_norm(numbers, LFUSE_ALL_AXES, NULL, want[i].order, 0));
+    }
+    lfuse_output(g, "nan", lfuse_norm(x, LFUSE_ALL_AXES, NULL, 3, 0));
+    lfuse_output(g, "nansum", lfuse_nansum(x, LFUSE_ALL_AXES, NULL, 0));
+    lfuse_output(g, "nonzero", lfuse_count_nonzero(x, LFUSE_ALL_AXES, NULL, 0));
+    lfuse_output(g, "bytes", lfuse_nansum(lfuse_cast(lfuse_cast(numbers, LFUSE_BOOL), LFUSE_U8), 1, (int[]){0}, 0));
+    EVALUATE(DATA("x", a, 5));
+    for (int i = 0; i < count; i++) {
+        snprintf(name, sizeof name, "%d", i);
+        ck_assert_double_eq_tol((double)lfuse__oracle_find(&run, name)->value[0], want[i].norm, 1e-5);
+    }
+    ck_assert(isnan((double)lfuse__oracle_find(&run, "nan")->value[0]));
+    ck_assert(lfuse__oracle_find(&run, "nansum")->value[0] == 1);
+    ck_assert(lfuse__oracle_find(&run, "nonzero")->value[0] == 4);
+    ck_assert(lfuse__oracle_find(&run, "bytes")->value[0] == 3);
+}
+
 TEST(numbers_round_once)
 {
     float a[2] = {1, 2}, got[2];
