@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reductions of the members of lists, and of whole lists. */
-#include <math.h>
-
 #include "common/graph/build.h"
 #include "common/graph/reduce.h"
 #include "libfuse/ops.h"
@@ -121,7 +119,7 @@ static lfuse_value reduce(const char *call, scope of, lfuse__reduce op, lfuse_va
 }
 
 /* A row of reductions.def. */
-static lfuse_value reduce_list(const char *call, scope of, lfuse__reduction_name name, lfuse_value list)
+static lfuse_value reduce_list(const char *call, scope of, lfuse__reduction_name name, lfuse_value list, double number)
 {
     const lfuse__reduction *r = &lfuse__reductions[name];
     lfuse_graph *where, *g;
@@ -130,40 +128,11 @@ static lfuse_value reduce_list(const char *call, scope of, lfuse__reduction_name
 
     if (r->types == LFUSE__REDUCES_FLOATING) g = read_floating(call, of, &list, &type, &where);
     else g = read_list(call, of, list, &where);
-    if (!g) return LFUSE__POISONED(where);
+    if (!g || !lfuse__reduction_takes_number(g, call, r, number)) return LFUSE__POISONED(where);
     if (r->types != LFUSE__REDUCES_FLOATING) type = (lfuse_type)g->nodes[list.id].type;
-    v = r->after(call, list, 0, reduce(call, of, r->fold(0), r->before(call, list, 0)), 0);
+    v = reduce(call, of, r->fold(number), r->before(call, list, number));
+    v = r->after(call, list, 0, v, number);
     return lfuse__reduction_rounds(r) && lfuse__is_floating(type) ? lfuse__to_type(call, v, type) : v;
-}
-
-/* Of a value in the type that is computed in, where there is no row for the order. */
-static lfuse_value norm_value(const char *call, scope of, lfuse_value a, double order)
-{
-    lfuse_graph *g = a.graph;
-
-    if (order == 0) {
-        const lfuse_type type = (lfuse_type)g->nodes[a.id].type;
-        a = reduce(call, of, LFUSE__REDUCE_SUM, lfuse__op_ne(a, lfuse__build_constant(g, 0)));
-        return lfuse__to_type(call, a, type);
-    }
-    a = lfuse__op_abs(a);
-    if (isinf(order)) return reduce(call, of, LFUSE__REDUCE_MIN, a);
-    a = reduce(call, of, LFUSE__REDUCE_SUM, lfuse__op_pow(a, lfuse__build_constant(g, order)));
-    return lfuse__op_pow(a, lfuse__build_constant(g, 1 / order));
-}
-
-static lfuse_value norm(const char *call, scope of, lfuse_value list, double order)
-{
-    lfuse_graph *where, *g;
-    lfuse_type type;
-
-    if (order == 1) return reduce_list(call, of, LFUSE__REDUCTION_norm_l1, list);
-    if (order == 2) return reduce_list(call, of, LFUSE__REDUCTION_norm_l2, list);
-    if (order == INFINITY) return reduce_list(call, of, LFUSE__REDUCTION_norm_inf, list);
-    g = read_floating(call, of, &list, &type, &where);
-    if (!g) return LFUSE__POISONED(where);
-    if (isnan(order)) return lfuse__graph_poison(g, LFUSE_ERR_INVALID, "%s: the order is NaN", call);
-    return lfuse__to_type(call, norm_value(call, of, list, order), type);
 }
 
 lfuse_value lfuse_member_elements(lfuse_value list)
@@ -192,11 +161,11 @@ lfuse_value lfuse_member_mean(lfuse_value list)
 #define BOTH(name)                                                                                                     \
     lfuse_value lfuse_member_##name(lfuse_value list)                                                                  \
     {                                                                                                                  \
-        return reduce_list("lfuse_member_" #name, MEMBERS, LFUSE__REDUCTION_##name, list);                             \
+        return reduce_list("lfuse_member_" #name, MEMBERS, LFUSE__REDUCTION_##name, list, 0);                          \
     }                                                                                                                  \
     lfuse_value lfuse_list_##name(lfuse_value list)                                                                    \
     {                                                                                                                  \
-        return reduce_list("lfuse_list_" #name, WHOLE, LFUSE__REDUCTION_##name, list);                                 \
+        return reduce_list("lfuse_list_" #name, WHOLE, LFUSE__REDUCTION_##name, list, 0);                              \
     }
 BOTH(sum)
 BOTH(amax)
@@ -209,10 +178,10 @@ BOTH(norm_inf)
 
 lfuse_value lfuse_member_norm(lfuse_value list, double order)
 {
-    return norm("lfuse_member_norm", MEMBERS, list, order);
+    return reduce_list("lfuse_member_norm", MEMBERS, LFUSE__REDUCTION_norm, list, order);
 }
 
 lfuse_value lfuse_list_norm(lfuse_value list, double order)
 {
-    return norm("lfuse_list_norm", WHOLE, list, order);
+    return reduce_list("lfuse_list_norm", WHOLE, LFUSE__REDUCTION_norm, list, order);
 }
