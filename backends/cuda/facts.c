@@ -182,6 +182,8 @@ lfuse_status lfuse__cu_read_device(CUdevice id, lfuse__cu_device *device)
     info->tf32 = device->capability >= TF32_CAPABILITY;
 
     lfuse__cu_arch(device->capability, f->arch, sizeof f->arch);
+    f->vendor = LFUSE__VENDOR_NVIDIA;
+    f->generation = (unsigned)device->capability;
     state_launches(&n, device);
     state_rates(&n, f);
     return LFUSE_OK;

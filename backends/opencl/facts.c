@@ -7,7 +7,8 @@
 #include "backends/opencl/internal.h"
 
 /* Of extensions that the Khronos headers may lack. */
-enum { DEVICE_CAPABILITY_NV = 0x4000, DEVICE_WARP_SIZE_NV = 0x4003, DEVICE_WAVEFRONT_WIDTH_AMD = 0x4043 };
+enum { DEVICE_CAPABILITY_NV = 0x4000, DEVICE_CAPABILITY_MINOR_NV = 0x4001, DEVICE_WARP_SIZE_NV = 0x4003,
+       DEVICE_WAVEFRONT_WIDTH_AMD = 0x4043 };
 enum { GROUPS_PER_CORE = 4 /* of an element-wise loop on CPUs: few enough to cost nothing, enough to even out */ };
 
 /* Answers as OpenCL gives them. */
@@ -19,7 +20,7 @@ typedef struct raw_facts {
     cl_ulong memory, max_alloc, local, cache;
     cl_device_fp_config f32, f64;
     cl_bitfield svm;
-    cl_uint capability, warp, wavefront;
+    cl_uint vendor, capability, minor, warp, wavefront;
 } raw_facts;
 
 typedef struct query_row {
@@ -44,7 +45,9 @@ static const query_row queries[] = {
     ROW(CL_DEVICE_SINGLE_FP_CONFIG, f32, false),
     ROW(CL_DEVICE_DOUBLE_FP_CONFIG, f64, true),
     ROW(CL_DEVICE_SVM_CAPABILITIES, svm, true),
+    ROW(CL_DEVICE_VENDOR_ID, vendor, true),
     ROW(DEVICE_CAPABILITY_NV, capability, true),
+    ROW(DEVICE_CAPABILITY_MINOR_NV, minor, true),
     ROW(DEVICE_WARP_SIZE_NV, warp, true),
     ROW(DEVICE_WAVEFRONT_WIDTH_AMD, wavefront, true),
 };
@@ -183,6 +186,8 @@ static lfuse_status fill_facts(const raw_facts *raw, lfuse__cl_device *device)
     info->svm_concurrent = info->svm && (raw->svm & CL_DEVICE_SVM_FINE_GRAIN_BUFFER) != 0;
     info->exact = is_exact(raw);
     snprintf(f->arch, sizeof f->arch, "OpenCL C 1.%u", device->c_minor);
+    f->vendor = raw->vendor;
+    f->generation = raw->vendor == LFUSE__VENDOR_NVIDIA ? 10 * raw->capability + raw->minor : 0;
     f->vector_lanes = cpu && !device->vectors_of_items;
     f->simd = f->vector_lanes ? 1 : step_width(raw);
     f->elementwise_groups = f->vector_lanes ? GROUPS_PER_CORE * raw->units : 0;

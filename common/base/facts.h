@@ -19,10 +19,14 @@ typedef enum lfuse__products {
     LFUSE__PRODUCTS_TUNED     /* of the device's own maker */
 } lfuse__products;
 
+enum { LFUSE__VENDOR_NVIDIA = 0x10de };
+
 typedef struct lfuse__facts {
     lfuse_device_info info; /* name is filled by the registry */
     char unfit[192];        /* why no work can be done on it ("no compiler of kernels"), "" where it can */
     char arch[32];          /* what kernels are compiled for: "sm_90", "OpenCL C 1.2", "host" */
+    unsigned vendor;        /* who makes the device: its number on the PCI bus; 0: not known */
+    unsigned generation;    /* of the vendor's devices. NVIDIA: the compute capability, 90 for 9.0; 0: not known */
     bool addresses;         /* a table entry in memory can be a plain address; else it is (slot, offset) */
     bool vector_lanes;      /* bodies are written over 16 lanes (CPUs); else over one, in 16-byte accesses */
     bool compiles_at_launch; /* PoCL: a kernel is compiled at its first enqueue, so plans end with an empty one, and

@@ -2,6 +2,7 @@
 libfuse_core_la_SOURCES += \
 	%reldir%/arena.c %reldir%/arena.h \
 	%reldir%/clock.h \
+	%reldir%/costs.c %reldir%/costs.h \
 	%reldir%/env.c %reldir%/env.h \
 	%reldir%/error.c %reldir%/error.h \
 	%reldir%/facts.c %reldir%/facts.h \

@@ -1,24 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which form of a row kernel for which sizes, and on how many work-groups. */
+#include "common/base/costs.h"
 #include "common/kernels/rows.h"
 
-enum {
-    HELD = LFUSE__SEGMENT / LFUSE__TEAM,
-    STREAM_TEAM = 512, /* of rows that no group holds */
-    /* Elements from which segments are worth a launch of their own, where rows are too few for the device. */
-    SINGLE_STAGED = 32768,
-    ITEM_STAGED = 4096,
-    TEAM_STAGED = 65536,
-    /* An H200 sums the columns of 4096 x 4096 f32 in 23 us (96 by one work-item a segment), a copy of it takes 35. */
-    FEW_SHARE = 8,       /* work-items that share a strided row or segment: each 32 neighbours read a line, */
-    MOST_SHARE = 32,     /* and where they would be too few, 8 neighbours a sector */
-    LINE_TEAM = 8,       /* work-items whose vectors of four are a line of memory */
-    LOOK_UP_TEAM = 4,    /* half of them for rows that are looked up: more rows are under way, for fewer instructions */
-    TEAM_ITEMS = 1024    /* that a compute unit should have */
-};
+enum { HELD = LFUSE__SEGMENT / LFUSE__TEAM };
 
 /* What the choice depends on beside sizes. */
 typedef struct traits {
+    lfuse__rows_costs costs;
     int words;    /* 32-bit registers of one vector of each operand that several sweeps read */
     int varying;  /* of each that differs from row to row */
     bool strided; /* elements are read along strides, none in vectors */
@@ -36,7 +25,7 @@ typedef struct sizes {
 
 static traits traits_of(const lfuse__facts *facts, const lfuse__kernel_class *k, lfuse__rows *r)
 {
-    traits found = {0};
+    traits found = {.costs = lfuse__costs_of(facts).rows};
     int sweeps[LFUSE__MAX_OPERANDS] = {0};
     bool other = false;
     if (lfuse__rows_init(r, NULL, k, &(lfuse__row_mapping){0}, NULL, facts)) return found;
@@ -60,10 +49,26 @@ static traits traits_of(const lfuse__facts *facts, const lfuse__kernel_class *k,
     return found;
 }
 
-/* Work-items of a group whose registers hold what several sweeps read. */
+/*
+ * The most work-items of a group in whose registers HELD elements of what several sweeps read have room, beside as many
+ * registers to compute with; 0: none of LFUSE__GROUP or more.
+ */
 static int group_most(const traits *of)
 {
-    return of->words <= 4 ? 1024 : of->words <= 8 ? 512 : of->words <= 16 ? 256 : 0;
+    const int each = 2 * HELD / LFUSE__ROW_VECTOR * of->words;
+    int most = 1024;
+    while (most >= LFUSE__GROUP && each * most > of->costs.registers) most /= 2;
+    return most < LFUSE__GROUP ? 0 : most;
+}
+
+/*
+ * Work-items of a group that share a strided row or segment, so that the others, which are neighbours, read so many
+ * bytes together. An H200 sums the columns of 4096 x 4096 f32 in 23 us by eight for each segment, which read lines, and
+ * in 96 by one; a copy of it takes 35.
+ */
+static int share_of(int bytes)
+{
+    return LFUSE__GROUP * (int)sizeof(float) / bytes;
 }
 
 static void choose_single(const lfuse__facts *facts, const traits *of, const sizes *s, lfuse__row_mapping *m)
@@ -73,7 +78,7 @@ static void choose_single(const lfuse__facts *facts, const traits *of, const siz
     const uint64_t units = of->strided ? s->rows / lanes : s->rows;
     m->form = of->strided ? LFUSE__ROWS_ITEM : LFUSE__ROWS_TEAM;
     m->team = 1;
-    if (!s->staged || !of->stages || units >= groups || s->length < SINGLE_STAGED) return;
+    if (!s->staged || !of->stages || units >= groups || s->length < of->costs.staged_single) return;
     m->form = LFUSE__ROWS_PARTIAL;
     m->team = of->strided ? 0 : 1;
 }
@@ -86,17 +91,19 @@ static uint64_t segments_of(uint64_t length)
 static void choose_strided(const lfuse__facts *facts, const traits *of, const sizes *s, lfuse__row_mapping *m)
 {
     const uint64_t units = facts->info.compute_units ? facts->info.compute_units : 16;
+    const uint64_t items = units * (uint64_t)of->costs.unit_items;
+    const int few = share_of(of->costs.line_bytes), most = share_of(of->costs.sector_bytes);
     m->form = LFUSE__ROWS_ITEM;
     m->team = 1;
-    while (m->team < FEW_SHARE && s->rows * (uint64_t)m->team < units * TEAM_ITEMS) m->team *= 2;
-    if (s->rows * (uint64_t)m->team >= units * TEAM_ITEMS) return;
-    if (!s->staged || !of->stages || s->length < ITEM_STAGED) {
-        if (s->length >= 2 * MOST_SHARE) m->team = MOST_SHARE;
+    while (m->team < few && s->rows * (uint64_t)m->team < items) m->team *= 2;
+    if (s->rows * (uint64_t)m->team >= items) return;
+    if (!s->staged || !of->stages || s->length < of->costs.staged_item) {
+        if (s->length >= 2 * (uint64_t)most) m->team = most;
         return;
     }
     m->form = LFUSE__ROWS_PARTIAL;
     m->team = 0;
-    m->held = s->rows * segments_of(s->length) * FEW_SHARE < units * TEAM_ITEMS / 2 ? MOST_SHARE : FEW_SHARE;
+    m->held = s->rows * segments_of(s->length) * (uint64_t)few < items / 2 ? most : few;
 }
 
 static void choose_team(const lfuse__facts *facts, const traits *of, const sizes *s, lfuse__row_mapping *m)
@@ -104,7 +111,8 @@ static void choose_team(const lfuse__facts *facts, const traits *of, const sizes
     const uint64_t units = facts->info.compute_units ? facts->info.compute_units : 16;
     m->form = LFUSE__ROWS_TEAM;
     const int most = of->varying <= LFUSE__ROW_VECTOR ? 4 * LFUSE__ROW_VECTOR : LFUSE__ROW_VECTOR;
-    const int line = of->gathers ? LOOK_UP_TEAM : LINE_TEAM;
+    /* Half a line for rows that are looked up: more rows are under way, for fewer instructions. */
+    const int line = of->costs.line_bytes / LFUSE__ROW_VECTOR / (int)sizeof(float) / (of->gathers ? 2 : 1);
     m->team = 1;
     m->held = LFUSE__ROW_VECTOR;
     /* First a line of memory, then what registers take beside the row that is loaded ahead, then more work-items. */
@@ -113,7 +121,7 @@ static void choose_team(const lfuse__facts *facts, const traits *of, const sizes
     while (m->team < LFUSE__TEAM && (uint64_t)(m->team * m->held) < s->length) m->team *= 2;
     while (m->held < HELD && (uint64_t)(m->team * m->held) < s->length) m->held *= 2;
     if (s->length <= LFUSE__SEGMENT) return;
-    if (s->staged && of->stages && s->rows < units && s->length >= TEAM_STAGED) {
+    if (s->staged && of->stages && s->rows < units && s->length >= of->costs.staged_team) {
         m->form = LFUSE__ROWS_PARTIAL;
         m->team = LFUSE__TEAM;
         m->held = 0;
@@ -123,7 +131,7 @@ static void choose_team(const lfuse__facts *facts, const traits *of, const sizes
     while (m->team < 1024 && (uint64_t)(m->team * m->held) < s->length) m->team *= 2;
     if ((uint64_t)(m->team * m->held) < s->length || m->team > group_most(of) ||
         (facts->info.max_group && (uint32_t)m->team > facts->info.max_group)) {
-        m->team = STREAM_TEAM;
+        m->team = of->costs.stream_items;
         while (facts->info.max_group && (uint32_t)m->team > facts->info.max_group) m->team /= 2;
         m->held = 0;
     }
@@ -207,7 +215,8 @@ static uint64_t share(uint64_t units, uint64_t each, uint64_t bound)
 
 uint64_t lfuse__rows_bound(const lfuse__facts *facts, const lfuse__kernel_class *k)
 {
-    const uint64_t residents = k->rows.residents ? (uint64_t)k->rows.residents : TEAM_ITEMS / LFUSE__GROUP;
+    const int items = lfuse__costs_of(facts).rows.unit_items;
+    const uint64_t residents = (uint64_t)(k->rows.residents ? k->rows.residents : items / LFUSE__GROUP);
     return lfuse__single(facts) ? 0 : facts->info.compute_units * residents;
 }
 

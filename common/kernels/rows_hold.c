@@ -1,15 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the work-items of teams hold of their rows in registers, and how many work-groups fit a compute unit then. */
+#include "common/base/costs.h"
 #include "common/kernels/rows.h"
 
 /*
- * A group of 256 has 64 registers a work-item where four share a compute unit, and 128 where two do. What is the same
- * for all rows is worth the latter: 16 loads a row less, and the row after next on its way.
+ * A work-item has 64 registers for most kernels. What is the same for all rows is worth 128 of them, which halves the
+ * groups of a compute unit: 16 loads a row less, and the row after next on its way. Look-ups are in between.
  */
 enum { FIXED_WORDS = 48, NEXT_WORDS = 40, MOST_WORDS = 80, TOP_WORDS = 96 };
+enum { MOST_REGISTERS = 64, FIXED_REGISTERS = 128, LOOK_UP_REGISTERS = 80 };
 
-/* Registers of a compute unit, and what a work-item of a group takes beside elements. */
-enum { UNIT_WORDS = 65536, OTHER_WORDS = 8 };
+/* What a work-item of a group takes beside elements. */
+enum { OTHER_WORDS = 8 };
+
+static int registers_of_unit(const lfuse__rows *r)
+{
+    return lfuse__costs_of(r->facts).rows.registers;
+}
 
 typedef struct words {
     int fixed, varying; /* of all chunks of a work-item: what is the same for all rows, and the rest */
@@ -54,7 +61,7 @@ static words count_words(const lfuse__rows *r, int chunks)
  */
 static bool loads_ahead(const lfuse__rows *r, const words *w)
 {
-    const int room = UNIT_WORDS / r->mapping.team;
+    const int room = registers_of_unit(r) / r->mapping.team;
     return 2 * w->again >= room && w->again + 2 * w->late <= room - OTHER_WORDS;
 }
 
@@ -103,5 +110,6 @@ void lfuse__rows_hold(const lfuse__rows *r, int chunks, lfuse__hold *holds)
 int lfuse__rows_residents(const lfuse__rows *r, int chunks)
 {
     const words w = count_words(r, chunks);
-    return ahead_words(&w) > NEXT_WORDS ? 2 : w.looks_up ? 3 : 4;
+    const int each = ahead_words(&w) > NEXT_WORDS ? FIXED_REGISTERS : w.looks_up ? LOOK_UP_REGISTERS : MOST_REGISTERS;
+    return registers_of_unit(r) / (LFUSE__GROUP * each);
 }

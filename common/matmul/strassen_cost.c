@@ -9,22 +9,12 @@
  */
 #include "common/matmul/provider.h"
 
+#include "common/base/costs.h"
 #include "common/plan/body.h"
 
 /* Below this nothing is changed: estimates are no better. */
 #define WORTH 1.02
-/* What takes less at the device's rate is bound by latencies, which the model does not know. */
-#define LEAST_TIME 20e-6
-/* A sum of k terms takes as long as one of so many more. An H200's products of 2048 run at 0.96 of the rate of 8192. */
-#define GPU_ENDS 64.0
-#define CPU_ENDS 16.0
-/* Units for matrices are done with as many terms in a tenth of the time, and what begins and ends a sum is the same. */
-#define NARROW_ENDS 256.0
-/* Of the bandwidth of copies, what a kernel reaches that reads and writes 7^L matrices (an H200: 0.97 and 0.93). */
-static const double streaming[] = { 1, 0.95, 0.9 };
-/* Seconds from one kernel to the next. */
-#define LAUNCH 2e-6
-enum { TILES = 3, MOST_LEVELS = 2, SPLITS = 3 };
+enum { SPLITS = 3 };
 
 static double product_rate(const lfuse__facts *f, lfuse_type type)
 {
@@ -40,22 +30,20 @@ static double whole(double x)
 }
 
 /* How much of the device a launch of so many equal tiles keeps busy; large tiles are faster, small ones fit better. */
-static double occupation(const lfuse__facts *f, double count, double m, double n)
+static double occupation(const lfuse__facts *f, const lfuse__strassen_costs *costs, double count, double m, double n)
 {
-    static const struct {
-        double rows, columns, rate;
-    } tiles[TILES] = { { 128, 128, 1 }, { 64, 128, 0.85 }, { 64, 64, 0.7 } };
     const double units = f->info.compute_units ? (double)f->info.compute_units : 1;
     double best = 0;
     int i, split;
 
     if (f->vector_lanes) return 1; /* panels are dealt out one by one */
-    for (i = 0; i < TILES; i++)
+    for (i = 0; i < LFUSE__STRASSEN_TILES; i++)
         for (split = 0; split < SPLITS; split++) {
-            const double rows = whole(m / tiles[i].rows), columns = whole(n / tiles[i].columns);
+            const double rows = whole(m / costs->tiles[i].rows), columns = whole(n / costs->tiles[i].columns);
             const double groups = count * rows * columns * (double)(1 << split);
-            const double used = m * n / (rows * tiles[i].rows * columns * tiles[i].columns);
-            const double busy = groups / (whole(groups / units) * units) * used * tiles[i].rate / (1 + 0.02 * split);
+            const double used = m * n / (rows * costs->tiles[i].rows * columns * costs->tiles[i].columns);
+            const double busy = groups / (whole(groups / units) * units) * used * costs->tiles[i].rate /
+                                (1 + costs->another_split * split);
             if (busy > best) best = busy;
         }
     return best;
@@ -69,21 +57,18 @@ static double padded(int64_t extent, int vector, int levels)
     return levels ? whole((double)extent / each) * each : (double)extent;
 }
 
-static double ends(const lfuse__facts *f, lfuse_type type)
-{
-    return f->vector_lanes ? CPU_ENDS : lfuse_type_size(type) == 2 ? NARROW_ENDS : GPU_ENDS;
-}
-
 double lfuse__strassen_time(const lfuse__facts *f, const lfuse__strassen_problem *p, int levels)
 {
+    const lfuse__strassen_costs costs = lfuse__costs_of(f).strassen;
+    const double ends = lfuse_type_size(p->type) == 2 ? costs.narrow_ends : costs.ends;
     const double size = (double)lfuse_type_size(p->type), parts = (double)(1 << levels);
     const double stored = (double)lfuse_type_size(levels ? lfuse__register_type(p->type) : p->result);
     const int vector = f->vector_lanes ? 16 : size < 4 ? 8 : 4;
     const double m = padded(p->m, 1, levels), n = padded(p->n, vector, levels);
     const double k = padded(p->k, vector, levels), count = levels == 2 ? 49 : levels == 1 ? 7 : 1;
     const double bm = m / parts, bn = n / parts, bk = k / parts, grown = count / (parts * parts);
-    const double multiply = 2 * count * bm * bn * (bk + ends(f, p->type)) /
-                            (product_rate(f, p->type) * occupation(f, count, bm, bn));
+    const double multiply = 2 * count * bm * bn * (bk + ends) /
+                            (product_rate(f, p->type) * occupation(f, &costs, count, bm, bn));
     const double move = count * ((bm * bk + bk * bn) * size + bm * bn * stored) / f->copy_rate;
     double bytes = 0;
 
@@ -91,7 +76,7 @@ double lfuse__strassen_time(const lfuse__facts *f, const lfuse__strassen_problem
     bytes += grown * m * n * stored;
     if (p->variable_left) bytes += grown * m * k * size;
     if (p->variable_right) bytes += (1 + grown) * k * n * size;
-    return (multiply > move ? multiply : move) + bytes / (f->copy_rate * streaming[levels]) + LAUNCH;
+    return (multiply > move ? multiply : move) + bytes / (f->copy_rate * costs.streaming[levels]) + costs.launch;
 }
 
 int lfuse__strassen_levels(const lfuse__facts *f, const lfuse__strassen_problem *p, double *gain)
@@ -102,14 +87,16 @@ int lfuse__strassen_levels(const lfuse__facts *f, const lfuse__strassen_problem 
     *gain = 0;
     if (!(product_rate(f, p->type) > 0) || !(f->copy_rate > 0)) return 0;
     plain = lfuse__strassen_time(f, p, 0);
-    for (levels = 1; levels <= MOST_LEVELS; levels++) {
+    for (levels = 1; levels <= LFUSE__STRASSEN_LEVELS; levels++) {
         const int64_t least = INT64_C(1) << levels;
         const double won = plain / lfuse__strassen_time(f, p, levels);
         if (p->m < least || p->n < least || won <= best) continue;
         best = won;
         chosen = levels;
     }
-    if (best > 1 && 2 * (double)p->m * (double)p->n * (double)p->k < LEAST_TIME * product_rate(f, p->type)) best = 1;
+    if (best > 1 && 2 * (double)p->m * (double)p->n * (double)p->k <
+                        lfuse__costs_of(f).strassen.least * product_rate(f, p->type))
+        best = 1;
     *gain = best;
     return best < WORTH ? 0 : chosen;
 }

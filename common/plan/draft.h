@@ -296,7 +296,7 @@ typedef struct lfuse__reuse {
     double more;       /* what the others would load for it together, beside what they load anyway */
     double operations; /* to compute it once */
 } lfuse__reuse;
-bool lfuse__reuse_recomputes(const lfuse__reuse *r);
+bool lfuse__reuse_recomputes(const lfuse__facts *facts, const lfuse__reuse *r);
 double lfuse__op_weight(lfuse__op op);
 
 /* ---- signature.c: which nodes one kernel can hold ---- */

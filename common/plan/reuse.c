@@ -14,20 +14,14 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "common/base/costs.h"
 #include "common/base/error.h"
 
 /* ---- the rule ---- */
 
-/*
- * Simple operations in the time of one byte from memory. An H200 does 7, most other GPUs more, 16 lanes of a CPU's core
- * with its share of the bandwidth about 10; half of that, because row kernels compute more than once what they read in
- * several sweeps.
- */
-enum { OPERATIONS_PER_BYTE = 4 };
-
-bool lfuse__reuse_recomputes(const lfuse__reuse *r)
+bool lfuse__reuse_recomputes(const lfuse__facts *facts, const lfuse__reuse *r)
 {
-    const double operations = r->operations / OPERATIONS_PER_BYTE;
+    const double operations = r->operations / lfuse__costs_of(facts).operations_per_byte;
     const double stored = r->bytes * (1 + r->kernels) + (r->alone ? r->loads + operations : 0);
 
     return r->more + r->kernels * operations < stored;
@@ -290,7 +284,7 @@ static bool recomputes(const readings *r, int32_t value)
         if (d->nodes[kernel].region == d->nodes[value].region) continue;
         if (!count_kernel(d, kernel, &c, seen, &of)) return false;
     }
-    return !c.fails && of.kernels && lfuse__reuse_recomputes(&of);
+    return !c.fails && of.kernels && lfuse__reuse_recomputes(d->facts, &of);
 }
 
 /* The cone is computed with it, by whoever needs it. */

@@ -246,6 +246,27 @@ START_TEST(columns_are_shared)
 }
 END_TEST
 
+/* NVIDIA's GPUs have numbers of their own, which the generic ones agree with for 32 in step. Fewer need less work. */
+START_TEST(columns_of_other_devices)
+{
+    static const struct {
+        unsigned vendor, simd;
+        int team;
+    } wanted[] = {{LFUSE__VENDOR_NVIDIA, 32, 4}, {0, 32, 4}, {0x1002, 64, 4}, {0, 8, 1}, {LFUSE__VENDOR_NVIDIA, 8, 4}};
+    for (int i = 0; i < (int)(sizeof wanted / sizeof *wanted); i++) {
+        lfuse__facts facts = gpu();
+        row_sample s;
+        facts.vendor = wanted[i].vendor, facts.simd = wanted[i].simd;
+        row_sample_make(&s, ROW_SUM, LFUSE_F32);
+        row_sample_inner(&s, LFUSE__STRIDE_ANY);
+        lfuse__rows_choose(&facts, 50000, 4096, false, true, &s.k);
+        ck_assert_int_eq(s.k.rows.form, LFUSE__ROWS_ITEM);
+        ck_assert_int_eq(s.k.rows.team, wanted[i].team);
+        ck_assert_uint_eq(lfuse__rows_bound(&facts, &s.k), wanted[i].team == 1 ? 100 : 400);
+    }
+}
+END_TEST
+
 /* A last segment counts however short it is, and so does the room for what it gives: cells come in sixteens. */
 START_TEST(every_segment_counts)
 {
@@ -303,6 +324,7 @@ static Suite *suite_rows_choose(void)
     Suite *suite = suite_create("choice of row kernels");
     TCase *tcase = tcase_create("choice");
     tcase_add_test(tcase, groups_take_equally_many);
+    tcase_add_test(tcase, columns_of_other_devices);
     tcase_add_test(tcase, every_segment_counts);
     tcase_add_test(tcase, whole_rows_are_promised);
     tcase_add_test(tcase, groups_that_the_device_takes);

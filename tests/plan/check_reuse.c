@@ -28,17 +28,17 @@ TEST(the_rule)
 {
     lfuse__reuse r = { .bytes = 4, .kernels = 1, .loads = 4, .more = 4, .operations = 1 };
 
-    ck_assert(lfuse__reuse_recomputes(&r)); /* a load and a simple operation for a store and a load */
+    ck_assert(lfuse__reuse_recomputes(&rig_facts, &r)); /* a load and a simple operation for a store and a load */
     r.operations = 15;
-    ck_assert(lfuse__reuse_recomputes(&r));
+    ck_assert(lfuse__reuse_recomputes(&rig_facts, &r));
     r.operations = 16; /* four bytes' worth: no gain */
-    ck_assert(!lfuse__reuse_recomputes(&r));
+    ck_assert(!lfuse__reuse_recomputes(&rig_facts, &r));
     r.operations = 1, r.more = 8; /* two operands for one: no gain */
-    ck_assert(!lfuse__reuse_recomputes(&r));
+    ck_assert(!lfuse__reuse_recomputes(&rig_facts, &r));
     r.alone = true, r.loads = 8; /* but when its kernel goes with it */
-    ck_assert(lfuse__reuse_recomputes(&r));
+    ck_assert(lfuse__reuse_recomputes(&rig_facts, &r));
     r.kernels = 4, r.more = 32;
-    ck_assert(!lfuse__reuse_recomputes(&r));
+    ck_assert(!lfuse__reuse_recomputes(&rig_facts, &r));
 }
 
 TEST(operations_weigh)

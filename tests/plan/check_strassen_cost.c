@@ -102,6 +102,19 @@ TEST(narrow_products)
     ck_assert(fabs((one - two) * 4.27e12 * 0.95 / (2.0 * 4096 * 4096) - 1.75) < 1e-6);
 }
 
+/* Whose launches are not known is asked for more work, by the same rates. */
+TEST(other_device)
+{
+    double measured, generic;
+
+    rig_h200();
+    ck_assert_int_ne(levels_of(2048, 2048, 2048, &measured), 0);
+    rig_facts.vendor = 0;
+    levels_of(2048, 2048, 2048, &generic);
+    ck_assert(generic < measured);
+    ck_assert_int_ne(levels_of(4096, 4096, 4096, &generic), 0);
+}
+
 TEST(unknown_device)
 {
     double gain;

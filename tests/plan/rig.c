@@ -26,6 +26,8 @@ void rig_setup(void)
 
 void rig_h200(void)
 {
+    rig_facts.vendor = LFUSE__VENDOR_NVIDIA;
+    rig_facts.generation = 90;
     rig_facts.info.compute_units = 132;
     rig_facts.simd = 32;
     rig_facts.product_rate = 51e12;

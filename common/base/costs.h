@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What work costs on a device: the numbers of the library's cost models, which no driver reports. costs.c has them as
+ * rows of a table, by vendor and generation. A device of a vendor that has rows gets the nearest of them; CPUs and all
+ * other devices have a row each, in which what follows from a device's facts is computed of these.
+ */
+#ifndef COMMON_BASE_COSTS_H
+#define COMMON_BASE_COSTS_H
+
+#include "common/base/facts.h"
+
+enum { LFUSE__STRASSEN_LEVELS = 2, LFUSE__STRASSEN_TILES = 3 };
+
+/* Rows and their sums: common/kernels/rows_choose.c, rows_hold.c. */
+typedef struct lfuse__rows_costs {
+    int line_bytes;         /* of memory, which neighbours read together at best */
+    int sector_bytes;       /* of memory, the least that is read at a time */
+    int registers;          /* of 32 bits, of a compute unit */
+    int unit_items;         /* work-items that a compute unit should have, so that it does not wait; 256 at least */
+    int stream_items;       /* of a group, for a row that its registers do not hold */
+    /* Elements from which segments are worth a launch of their own, where rows are too few for the device. */
+    uint64_t staged_single; /* each summed by a work-item in vectors (CPUs) */
+    uint64_t staged_item;   /* each summed by a few work-items, along strides */
+    uint64_t staged_team;   /* each summed by a team */
+} lfuse__rows_costs;
+
+/* Strassen's algorithm: common/plan/strassen_cost.c. */
+typedef struct lfuse__strassen_costs {
+    double ends;        /* a sum of k terms takes as long as one of so many more, without what begins and ends it */
+    double narrow_ends; /* the same on units for matrices */
+    double launch;      /* seconds from one kernel to the next */
+    double least;       /* seconds: what takes less at the device's rate is bound by latencies */
+    double streaming[LFUSE__STRASSEN_LEVELS + 1]; /* of the rate of copies, what a kernel of 7^L matrices reaches */
+    struct {
+        double rows, columns;
+        double rate; /* of that of the largest */
+    } tiles[LFUSE__STRASSEN_TILES];
+    double another_split; /* of the time of a product, for each time that k is halved */
+} lfuse__strassen_costs;
+
+typedef struct lfuse__costs {
+    unsigned vendor, generation; /* as in the facts; 0: not those of one vendor's device */
+    double operations_per_byte;  /* simple operations in the time of one byte from memory: common/plan/reuse.c */
+    lfuse__rows_costs rows;
+    lfuse__strassen_costs strassen;
+} lfuse__costs;
+
+lfuse__costs lfuse__costs_of(const lfuse__facts *facts);
+
+#endif
