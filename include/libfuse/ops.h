@@ -160,6 +160,8 @@ LFUSE_API lfuse_value lfuse_hardswish(lfuse_value a);
 LFUSE_API lfuse_value lfuse_softsign(lfuse_value a);
 /** log(1 + exp(a)), computed as max(a, 0) + log1p(exp(-|a|)) */
 LFUSE_API lfuse_value lfuse_softplus(lfuse_value a);
+/** log(exp(a) + exp(b)), computed as max(a, b) + log1p(exp(min(a, b) - max(a, b))); as torch.logaddexp */
+LFUSE_API lfuse_value lfuse_logaddexp(lfuse_value a, lfuse_value b);
 /** log(sigmoid(a)), computed as min(a, 0) - log1p(exp(-|a|)) */
 LFUSE_API lfuse_value lfuse_logsigmoid(lfuse_value a);
 /** a - tanh(a) */
