@@ -10,6 +10,7 @@
 #define COMMON_KERNELS_ROWS_H
 
 #include "common/kernels/emit.h"
+#include "common/kernels/template.h"
 
 enum {
     LFUSE__ROW_LANES = 128,
@@ -62,6 +63,8 @@ const char *lfuse__rows_no_index(const lfuse__rows *r);
 /* ---- statements ---- */
 /* The kernel's head: rows, length, p<j>. */
 void lfuse__rows_put_head(const lfuse__rows *r, const char *name, int group);
+/* Of that: p<j>. */
+void lfuse__rows_put_operands(const lfuse__rows *r);
 /* b<j> of row `row`; bases: and p<j>, k<j> of what is looked up. */
 void lfuse__rows_put_offsets(const lfuse__rows *r, int indent);
 void lfuse__rows_put_bases(const lfuse__rows *r, int indent);
@@ -106,6 +109,17 @@ void lfuse__rows_put_fetch(const lfuse__rows *r, int indent, int i, lfuse__lane 
 void lfuse__rows_put_load(const lfuse__rows *r, int indent, int j, const char *target, const char *place);
 void lfuse__rows_put_store(const lfuse__rows *r, int indent, int j, const char *place, const char *value);
 void lfuse__rows_put_row_stores(const lfuse__rows *r, int indent);
+
+/* ---- rows_files.c: text/rows_*.k ---- */
+/* The context of places in such a file. */
+typedef struct lfuse__rows_file {
+    const lfuse__rows *r;
+    int sweep;
+    const void *form; /* what else its places need */
+} lfuse__rows_file;
+/* The text with the parameters and places of all of them, and those of its own (places NULL: none). */
+void lfuse__rows_put_file(const lfuse__rows_file *f, int indent, const char *text, const lfuse__parameter *own,
+                          const lfuse__place *own_places);
 
 /* ---- rows_look_up.c ---- */
 void lfuse__rows_find_look_ups(lfuse__rows *r);

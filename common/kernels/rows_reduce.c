@@ -8,6 +8,8 @@
 
 #include "common/kernels/rows.h"
 
+#include "common/kernels/text/rows_counter.k.h"
+
 static bool indexed(const lfuse__instr *instr)
 {
     return (instr->kind == LFUSE__I_REDUCE || instr->kind == LFUSE__I_TOTAL) &&
@@ -170,57 +172,36 @@ void lfuse__rows_put_empty(const lfuse__rows *r, int indent, int i)
     if (lfuse__rows_indexed(r, i)) lfuse__put(r->t.out, indent, "L_%s m%d = SPLAT_%s(0);", r->t.ix, i, r->t.ix);
 }
 
+enum { BEGIN, ADD, END };
+
+/* A part of rows_counter.k. */
+static void put_counter(const lfuse__rows *r, int indent, int sweep, int part, const char *one)
+{
+    const lfuse__rows_file file = {.r = r, .sweep = sweep};
+    const lfuse__parameter parameters[] = {
+        {"BEGIN", .number = part == BEGIN}, {"ADD", .number = part == ADD}, {"END", .number = part == END},
+        {"ONE", .word = one}, {"DEPTH", .number = LFUSE__ROW_DEPTH}, {NULL},
+    };
+
+    lfuse__rows_put_file(&file, indent, lfuse__text_rows_counter, parameters, NULL);
+}
+
 void lfuse__rows_put_counter_begin(const lfuse__rows *r, int indent, int sweep)
 {
-    for (int i = 0; i < r->t.k->body->ninstr; i++) {
-        if (!lfuse__rows_reduces(r, i, sweep)) continue;
-        lfuse__put(r->t.out, indent, "L_%s s%d[%d];", lfuse__rows_word(r, i), i, LFUSE__ROW_DEPTH);
-        if (lfuse__rows_indexed(r, i)) lfuse__put(r->t.out, indent, "L_%s t%d[%d];", r->t.ix, i, LFUSE__ROW_DEPTH);
-    }
-    lfuse__put(r->t.out, indent, "int depth = 0;");
-    lfuse__put(r->t.out, indent, "u64 done = 0;");
-}
-
-static void put_each(const lfuse__rows *r, int indent, int sweep, lfuse__lane to, lfuse__lane low, lfuse__lane high)
-{
-    for (int i = 0; i < r->t.k->body->ninstr; i++)
-        if (lfuse__rows_reduces(r, i, sweep)) lfuse__rows_put_combine(r, indent, i, to, low, high);
-}
-
-static void put_copy(const lfuse__rows *r, int indent, int sweep, lfuse__lane to, lfuse__lane from)
-{
-    char a[64], b[64];
-    for (int i = 0; i < r->t.k->body->ninstr; i++) {
-        if (!lfuse__rows_reduces(r, i, sweep)) continue;
-        lfuse__put(r->t.out, indent, "%s = %s;", lane(a, to, i, false), lane(b, from, i, false));
-        if (lfuse__rows_indexed(r, i))
-            lfuse__put(r->t.out, indent, "%s = %s;", lane(a, to, i, true), lane(b, from, i, true));
-    }
+    put_counter(r, indent, sweep, BEGIN, NULL);
 }
 
 void lfuse__rows_put_counter_add(const lfuse__rows *r, int indent, int sweep, const char *behind)
 {
-    const lfuse__lane one = {"ln", behind}, stack = {"st", "[depth]"};
-    lfuse__put(r->t.out, indent, "done++;");
-    lfuse__put(r->t.out, indent, "for (u64 t = done; !(t & 1); t >>= 1) {");
-    lfuse__put(r->t.out, indent + 1, "depth--;");
-    put_each(r, indent + 1, sweep, one, stack, one);
-    lfuse__put(r->t.out, indent, "}");
-    put_copy(r, indent, sweep, stack, one);
-    lfuse__put(r->t.out, indent, "depth++;");
+    char one[16];
+
+    snprintf(one, sizeof one, "lane%s", behind);
+    put_counter(r, indent, sweep, ADD, one);
 }
 
 void lfuse__rows_put_counter_end(const lfuse__rows *r, int indent, int sweep)
 {
-    const lfuse__lane total = {"am", ""}, stack = {"st", "[depth]"};
-    lfuse__put(r->t.out, indent, "if (depth) {");
-    lfuse__put(r->t.out, indent + 1, "depth--;");
-    put_copy(r, indent + 1, sweep, total, stack);
-    lfuse__put(r->t.out, indent, "}");
-    lfuse__put(r->t.out, indent, "while (depth) {");
-    lfuse__put(r->t.out, indent + 1, "depth--;");
-    put_each(r, indent + 1, sweep, total, stack, total);
-    lfuse__put(r->t.out, indent, "}");
+    put_counter(r, indent, sweep, END, NULL);
 }
 
 void lfuse__rows_put_segments(const lfuse__rows *r, int indent, int sweep, const char *type,

@@ -25,6 +25,7 @@ typedef struct writer {
     int indent;
     const lfuse__parameter *parameters;
     const lfuse__place *places;
+    const lfuse__statement *statements;
     const void *context;
     bool begins[UCHAR_MAX + 1]; /* whether some parameter's name begins with that letter */
 } writer;
@@ -116,13 +117,31 @@ static void put_line(const writer *w, const loop *loops, const char *text, const
     lfuse__strbuf_bytes(w->out, rest, (size_t)(end - rest));
 }
 
-static void put_place(const writer *w, const char *text, int indent)
+/* `text`: behind the name of the statement. */
+static void put_statement(const writer *w, const loop *loops, const lfuse__statement *s, const char *text, int indent)
+{
+    lfuse__strbuf arguments = LFUSE__STRBUF_INIT;
+    writer inner = *w;
+
+    inner.out = &arguments;
+    inner.indent = 0;
+    put_line(&inner, loops, text + 1, strstr(text, ")@"));
+    s->put(w->context, s->which, w->indent + indent, arguments.data);
+    w->out->failed = w->out->failed || arguments.failed;
+    lfuse__strbuf_free(&arguments);
+}
+
+static void put_place(const writer *w, const loop *loops, const char *text, int indent)
 {
     const word name = word_at(text);
-    const lfuse__place *p = w->places;
+    const bool calls = text[name.length] == '(';
+    const lfuse__place *p = calls ? NULL : w->places;
+    const lfuse__statement *s = calls ? w->statements : NULL;
 
     while (p && p->name && !is_called(name, p->name)) p++;
+    while (s && s->name && !is_called(name, s->name)) s++;
     if (p && p->name) p->put(w->context, p->which, w->indent + indent);
+    else if (s && s->name) put_statement(w, loops, s, text + name.length, indent);
     else lfuse__put(w->out, 0, "#error \"%.*s is no place\"", (int)name.length, name.text);
 }
 
@@ -192,19 +211,26 @@ static void put_lines(const writer *w, const loop *loops, const char *text, cons
         } else if (begins(text, "#repeat")) {
             text = put_loop(w, loops, text);
         } else {
-            if (*first == '@') put_place(w, first + 1, (int)(first - text) / 4);
+            if (*first == '@') put_place(w, loops, first + 1, (int)(first - text) / 4);
             else put_line(w, loops, text, next_line(text));
             text = next_line(text);
         }
     }
 }
 
-void lfuse__put_text(lfuse__strbuf *out, int indent, const char *text, const lfuse__parameter *parameters,
-                     const lfuse__place *places, const void *context)
+void lfuse__put_text_of(lfuse__strbuf *out, int indent, const char *text, const lfuse__parameter *parameters,
+                        const lfuse__place *places, const lfuse__statement *statements, const void *context)
 {
-    writer w = { .out = out, .indent = indent, .parameters = parameters, .places = places, .context = context };
+    writer w = {.out = out, .indent = indent, .parameters = parameters, .places = places, .statements = statements,
+                .context = context};
 
     for (const lfuse__parameter *p = parameters; p->name; p++) w.begins[(unsigned char)*p->name] = true;
     text = strstr(text, "\n\n") + 2;
     put_lines(&w, NULL, text, text + strlen(text));
+}
+
+void lfuse__put_text(lfuse__strbuf *out, int indent, const char *text, const lfuse__parameter *parameters,
+                     const lfuse__place *places, const void *context)
+{
+    lfuse__put_text_of(out, indent, text, parameters, places, NULL, context);
 }

@@ -11,6 +11,8 @@
  *   #repeat i NAME, #endrepeat    the lines between as often as the parameter says, with the numbers from 0 on for i:
  *               a loop that is unrolled before a compiler sees it, where that makes other machine code
  *   @PLACE@     alone on its line: what depends on the graph, which the caller's function for that place writes
+ *   @NAME(x, y)@    a statement about x and y, which the caller's function for that name writes: once for everything in
+ *               the graph that it is about, such as all reductions of a sweep
  */
 #ifndef COMMON_KERNELS_TEMPLATE_H
 #define COMMON_KERNELS_TEMPLATE_H
@@ -29,8 +31,17 @@ typedef struct lfuse__place {
     int which; /* of places that one function fills */
 } lfuse__place;
 
-/* Tables end with a name of NULL; no places are NULL. What is not in them is written as an #error. */
+typedef struct lfuse__statement {
+    const char *name;
+    /* `arguments`: what stands between the parentheses, with the values of parameters in it */
+    void (*put)(const void *context, int which, int indent, const char *arguments);
+    int which; /* of statements that one function writes */
+} lfuse__statement;
+
+/* Tables end with a name of NULL; no places, or statements, are NULL. What is not in them is written as an #error. */
 void lfuse__put_text(lfuse__strbuf *out, int indent, const char *text, const lfuse__parameter *parameters,
                      const lfuse__place *places, const void *context);
+void lfuse__put_text_of(lfuse__strbuf *out, int indent, const char *text, const lfuse__parameter *parameters,
+                        const lfuse__place *places, const lfuse__statement *statements, const void *context);
 
 #endif

@@ -11,14 +11,20 @@ static void put_body(const void *context, int which, int indent)
     lfuse__put(&out, indent, "%s%d;", (const char *)context, which);
 }
 
+static void put_call(const void *context, int which, int indent, const char *arguments)
+{
+    lfuse__put(&out, indent, "%s%d(%s);", (const char *)context, which, arguments);
+}
+
 static const char *written(const char *text)
 {
     static const lfuse__parameter parameters[] = {
         {"NAME", .word = "k1"}, {"T", .word = "f32"},  {"ROWS", .number = 8},
         {"ON", .number = 1},    {"OFF", .number = 0}, {"TWO", .number = 2}, {NULL}};
     static const lfuse__place places[] = {{"BODY", put_body, 0}, {"END", put_body, 1}, {NULL}};
+    static const lfuse__statement statements[] = {{"CALL", put_call, 2}, {NULL}};
     lfuse__strbuf_clear(&out);
-    lfuse__put_text(&out, 1, text, parameters, places, "body");
+    lfuse__put_text_of(&out, 1, text, parameters, places, statements, "body");
     return out.data;
 }
 
@@ -62,9 +68,19 @@ START_TEST(places)
 }
 END_TEST
 
+START_TEST(statements)
+{
+    ck_assert_str_eq(written("\n\n{\n    @CALL(x_T[ROWS], f(y))@\n}\n"),
+                     "    {\n        body2(x_f32[8], f(y));\n    }\n");
+    ck_assert_str_eq(written("\n\n#repeat i TWO\n@CALL(x, i)@\n#endrepeat\n"), "    body2(x, 0);\n    body2(x, 1);\n");
+}
+END_TEST
+
 START_TEST(unknown_names)
 {
     ck_assert_str_eq(written("\n\n@OTHER@\n"), "#error \"OTHER is no place\"\n");
+    ck_assert_str_eq(written("\n\n@CALL@\n@BODY(x)@\n"),
+                     "#error \"CALL is no place\"\n#error \"BODY is no place\"\n");
     ck_assert_str_eq(written("\n\n#if !OTHER\nx\n#endif\n"), "#error \"OTHER is no parameter\"\n");
 }
 END_TEST
@@ -78,6 +94,7 @@ static Suite *suite_template(void)
     tcase_add_test(tcase, conditions);
     tcase_add_test(tcase, repeated_lines);
     tcase_add_test(tcase, places);
+    tcase_add_test(tcase, statements);
     tcase_add_test(tcase, unknown_names);
     suite_add_tcase(suite, tcase);
     return suite;
