@@ -20,7 +20,8 @@ kernel_texts = \
 	%reldir%/text/gemm_simt_loop.k %reldir%/text/gemm_simt_operand.k %reldir%/text/gemm_skinny.k \
 	%reldir%/text/gemm_skinny_store.k %reldir%/text/gemm_split_k.k %reldir%/text/grid_stride.k %reldir%/text/mlp.k \
 	%reldir%/text/mlp_weights.k %reldir%/text/rows_counter.k %reldir%/text/rows_fold.k \
-	%reldir%/text/rows_fold_row.k %reldir%/text/scatter.k
+	%reldir%/text/rows_fold_row.k %reldir%/text/rows_segments.k %reldir%/text/rows_single.k \
+	%reldir%/text/rows_single_segment.k %reldir%/text/scatter.k
 BUILT_SOURCES += $(kernel_texts:.k=.k.h)
 CLEANFILES += $(kernel_texts:.k=.k.h)
 EXTRA_DIST += $(kernel_texts)

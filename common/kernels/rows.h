@@ -96,9 +96,9 @@ void lfuse__rows_put_empty(const lfuse__rows *r, int indent, int i);
 void lfuse__rows_put_counter_begin(const lfuse__rows *r, int indent, int sweep);
 void lfuse__rows_put_counter_add(const lfuse__rows *r, int indent, int sweep, const char *behind);
 void lfuse__rows_put_counter_end(const lfuse__rows *r, int indent, int sweep);
-/* A sweep of one item: `put_segment` is for the `left` (of the type) elements from seg on, and makes l<i>[0]. */
-void lfuse__rows_put_segments(const lfuse__rows *r, int indent, int sweep, const char *type,
-                              void (*put_segment)(const lfuse__rows *r, int indent, int sweep));
+/* A sweep by rows_segments.k: `put_segment` fills its place, `count` is the type of a number of elements. */
+void lfuse__rows_put_segments(const lfuse__rows *r, int indent, int sweep, const char *count,
+                              void (*put_segment)(const void *context, int which, int indent));
 /* PARTIAL and FOLD: z, cells and segments; where the results of segment `cell` = row * segments + number are. */
 void lfuse__rows_put_partials(const lfuse__rows *r, int indent);
 void lfuse__rows_put_keep(const lfuse__rows *r, int indent, const char *cell);

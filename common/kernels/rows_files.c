@@ -122,6 +122,19 @@ static void put_copy(const lfuse__rows_file *f, int indent, int i, const gathere
         lfuse__put(f->r->t.out, indent, "%s%d%s = %s%d%s;", g->index, i, g->behind, from.index, i, from.behind);
 }
 
+/* LET(half, HALF8, lane[0]): declared as that function of something. */
+static void put_let(const lfuse__rows_file *f, int indent, int i, const gathered *g, const arguments *a)
+{
+    const lfuse__text *t = &f->r->t;
+    const char *word = lfuse__rows_word(f->r, i);
+    const gathered of = gathered_of(a->at[2]);
+    lfuse__put(t->out, indent, "const L_%s %s%d = %s_%s(%s%d%s);", word, g->value, i, a->at[1], word, of.value, i,
+               of.behind);
+    if (lfuse__rows_indexed(f->r, i))
+        lfuse__put(t->out, indent, "const L_%s %s%d = %s_%s(%s%d%s);", t->ix, g->index, i, a->at[1], t->ix, of.index,
+                   i, of.behind);
+}
+
 /* FETCH(to, cell, guard): from the partial results. */
 static void put_fetch(const lfuse__rows_file *f, int indent, int i, const gathered *g, const arguments *a)
 {
@@ -142,13 +155,14 @@ static void put_butterfly(const lfuse__rows_file *f, int indent, int i, const ga
         lfuse__rows_put_exchange(f->r, indent, i, g->behind, mask);
 }
 
-enum { DECLARE, RESERVE, LOCAL, COMBINE, COPY, FETCH, SUBTREE, BUTTERFLY };
+enum { DECLARE, RESERVE, LOCAL, COMBINE, COPY, LET, FETCH, SUBTREE, BUTTERFLY };
 
 static void put_statement(const void *context, int which, int indent, const char *text)
 {
     static put_one *const puts[] = {
         [DECLARE] = put_declare, [RESERVE] = put_reserve, [LOCAL] = put_local,     [COMBINE] = put_combine,
-        [COPY] = put_copy,       [FETCH] = put_fetch,     [SUBTREE] = put_subtree, [BUTTERFLY] = put_butterfly,
+        [COPY] = put_copy,       [LET] = put_let,         [FETCH] = put_fetch,     [SUBTREE] = put_subtree,
+        [BUTTERFLY] = put_butterfly,
     };
     const lfuse__rows_file *f = context;
     arguments a;
@@ -180,10 +194,10 @@ static void put_count(const void *context, int which, int indent, const char *te
 static const lfuse__statement statements[] = {
     {"DECLARE", put_statement, DECLARE}, {"RESERVE", put_statement, RESERVE},
     {"LOCAL", put_statement, LOCAL},     {"COMBINE", put_statement, COMBINE},
-    {"COPY", put_statement, COPY},       {"FETCH", put_statement, FETCH},
-    {"SUBTREE", put_statement, SUBTREE}, {"BUTTERFLY", put_statement, BUTTERFLY},
-    {"KEEP", put_keep, 0},               {"COUNT", put_count, 0},
-    {NULL, NULL, 0},
+    {"COPY", put_statement, COPY},       {"LET", put_statement, LET},
+    {"FETCH", put_statement, FETCH},     {"SUBTREE", put_statement, SUBTREE},
+    {"KEEP", put_keep, 0},               {"BUTTERFLY", put_statement, BUTTERFLY},
+    {"COUNT", put_count, 0},             {NULL, NULL, 0},
 };
 
 /* ---- places ---- */

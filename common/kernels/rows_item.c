@@ -328,11 +328,18 @@ static void put_partial(const lfuse__rows *r, int indent)
     lfuse__put(out, indent, "}");
 }
 
+static void put_segment_of_row(const void *context, int which, int indent)
+{
+    const lfuse__rows_file *f = context;
+    (void)which;
+    put_segment(f->r, indent, f->sweep);
+}
+
 static void put_rows(const lfuse__rows *r, int indent)
 {
     for (int sweep = 0; sweep < r->nsweeps; sweep++) {
         lfuse__rows_put_phase(r, indent, sweep, false);
-        lfuse__rows_put_segments(r, indent, sweep, "u32", put_segment);
+        lfuse__rows_put_segments(r, indent, sweep, "u32", put_segment_of_row);
     }
     lfuse__rows_put_phase(r, indent, r->nsweeps, true);
     lfuse__put(r->t.out, indent, sharers(r) > 1 ? "if (number == 0) {" : "{");

@@ -9,6 +9,7 @@
 #include "common/kernels/rows.h"
 
 #include "common/kernels/text/rows_counter.k.h"
+#include "common/kernels/text/rows_segments.k.h"
 
 static bool indexed(const lfuse__instr *instr)
 {
@@ -204,25 +205,14 @@ void lfuse__rows_put_counter_end(const lfuse__rows *r, int indent, int sweep)
     put_counter(r, indent, sweep, END, NULL);
 }
 
-void lfuse__rows_put_segments(const lfuse__rows *r, int indent, int sweep, const char *type,
-                              void (*put_segment)(const lfuse__rows *r, int indent, int sweep))
+void lfuse__rows_put_segments(const lfuse__rows *r, int indent, int sweep, const char *count,
+                              void (*put_segment)(const void *context, int which, int indent))
 {
-    const bool any = lfuse__rows_any_reduce(r, sweep);
-    lfuse__strbuf *out = r->t.out;
-    for (int i = 0; i < r->t.k->body->ninstr; i++)
-        if (lfuse__rows_reduces(r, i, sweep)) lfuse__rows_put_empty(r, indent, i);
-    lfuse__put(out, indent, "{");
-    if (any) lfuse__rows_put_counter_begin(r, indent + 1, sweep);
-    lfuse__put(out, indent + 1, "for (%s seg = 0; seg < length; seg += %d) {", r->t.ux, LFUSE__SEGMENT);
-    lfuse__put(out, indent + 2, "const %s left = length - seg < %d ? (%s)(length - seg) : %d;", type, LFUSE__SEGMENT,
-               type, LFUSE__SEGMENT);
-    put_segment(r, indent + 2, sweep);
-    if (any) lfuse__rows_put_counter_add(r, indent + 2, sweep, "[0]");
-    lfuse__put(out, indent + 1, "}");
-    if (any) lfuse__rows_put_counter_end(r, indent + 1, sweep);
-    lfuse__put(out, indent, "}");
-    for (int i = 0; i < r->t.k->body->ninstr; i++)
-        if (lfuse__rows_reduces(r, i, sweep)) lfuse__rows_put_result(r, indent, i);
+    const lfuse__rows_file file = {.r = r, .sweep = sweep};
+    const lfuse__parameter parameters[] = {{"COUNT", .word = count}, {NULL}};
+    const lfuse__place places[] = {{"FOLD_SEGMENT", put_segment, 0}, {NULL, NULL, 0}};
+
+    lfuse__rows_put_file(&file, indent, lfuse__text_rows_segments, parameters, places);
 }
 
 /* Bytes a segment of what stands before REDUCE i's results, values and then indices; of all where i is ninstr. */

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A row a work-item, LANES elements at a time; each sweep reads the row again, from the nearest cache. */
+/* A row a work-item: the kernel is text/rows_single.k. */
 #include <stdio.h>
 
 #include "common/kernels/rows.h"
+
+#include "common/kernels/text/rows_single.k.h"
+#include "common/kernels/text/rows_single_segment.k.h"
 
 static void put_spread_load(const lfuse__rows *r, int indent, int j, bool partial)
 {
@@ -96,101 +99,30 @@ static void put_step(const lfuse__rows *r, int indent, int sweep, lfuse__lane to
             put_store(r, indent, body->stores[i].operand, body->stores[i].reg, partial);
 }
 
-static void put_fold(const lfuse__rows *r, int indent, int i)
+/* `partial`: of which there are `count`. */
+static void put_elements(const void *context, int partial, int indent)
 {
-    static const char *const halves[] = {"HALF8", "HALF4", "HALF2", "HALF1"};
-    const lfuse__lane a = {"ln", "[a]"}, b = {"ln", "[a + h]"}, first = {"ln", "[0]"}, high = {"hk", ""};
-    lfuse__put(r->t.out, 0, "#pragma unroll");
-    lfuse__put(r->t.out, indent, "for (int h = %d / LANES; h > 0; h /= 2) {", LFUSE__ROW_LANES / 2);
-    lfuse__put(r->t.out, 0, "#pragma unroll");
-    lfuse__put(r->t.out, indent + 1, "for (int a = 0; a < h; a++) {");
-    lfuse__rows_put_combine(r, indent + 2, i, a, a, b);
-    lfuse__put(r->t.out, indent + 1, "}");
-    lfuse__put(r->t.out, indent, "}");
-    for (int h = 0; h < 4 && r->facts->vector_lanes; h++) {
-        lfuse__put(r->t.out, indent, "{");
-        lfuse__put(r->t.out, indent + 1, "const L_%s h%d = %s_%s(l%d[0]);", lfuse__rows_word(r, i), i, halves[h],
-                   lfuse__rows_word(r, i), i);
-        if (lfuse__rows_indexed(r, i))
-            lfuse__put(r->t.out, indent + 1, "const L_%s k%d = %s_%s(n%d[0]);", r->t.ix, i, halves[h], r->t.ix, i);
-        lfuse__rows_put_combine(r, indent + 1, i, first, first, high);
-        lfuse__put(r->t.out, indent, "}");
-    }
+    const lfuse__rows_file *f = context;
+    put_step(f->r, indent, f->sweep, (lfuse__lane){partial ? "zy" : "ln", "[a]"}, partial);
 }
 
-static void put_segment(const lfuse__rows *r, int indent, int sweep)
+static void put_segment(const void *context, int which, int indent)
 {
-    const lfuse__body *body = r->t.k->body;
-    const lfuse__lane lane = {"ln", "[a]"}, rest = {"zy", "[a]"};
-    lfuse__strbuf *out = r->t.out;
-    char count[24];
-    snprintf(count, sizeof count, "%d / LANES", LFUSE__ROW_LANES);
-    lfuse__put(out, indent, "int step = 0;");
-    for (int i = 0; i < body->ninstr; i++)
-        if (lfuse__rows_reduces(r, i, sweep)) lfuse__rows_put_lanes(r, indent, i, "ln", count);
-    lfuse__put(out, indent, "for (; step + %d <= left; step += %d) {", LFUSE__ROW_LANES, LFUSE__ROW_LANES);
-    lfuse__put(out, 0, "#pragma unroll");
-    lfuse__put(out, indent + 1, "for (int a = 0; a < %s; a++) {", count);
-    lfuse__put(out, indent + 2, "const %s e = seg + (%s)(step + a * LANES);", r->t.ux, r->t.ux);
-    put_step(r, indent + 2, sweep, lane, false);
-    lfuse__put(out, indent + 1, "}");
-    lfuse__put(out, indent, "}");
-    lfuse__put(out, indent, "if (step < left) {");
-    for (int i = 0; i < body->ninstr; i++)
-        if (lfuse__rows_reduces(r, i, sweep)) lfuse__rows_put_lanes(r, indent + 1, i, "zy", count);
-    lfuse__put(out, indent + 1, "for (int a = 0; step + a * LANES < left; a++) {");
-    lfuse__put(out, indent + 2, "const int count = left - step - a * LANES;");
-    lfuse__put(out, indent + 2, "const %s e = seg + (%s)(step + a * LANES);", r->t.ux, r->t.ux);
-    put_step(r, indent + 2, sweep, rest, true);
-    lfuse__put(out, indent + 1, "}");
-    for (int i = 0; i < body->ninstr; i++) {
-        if (!lfuse__rows_reduces(r, i, sweep)) continue;
-        lfuse__put(out, 0, "#pragma unroll");
-        lfuse__put(out, indent + 1, "for (int a = 0; a < %s; a++) {", count);
-        lfuse__rows_put_combine(r, indent + 2, i, lane, lane, rest);
-        lfuse__put(out, indent + 1, "}");
-    }
-    lfuse__put(out, indent, "}");
-    for (int i = 0; i < body->ninstr; i++)
-        if (lfuse__rows_reduces(r, i, sweep)) put_fold(r, indent, i);
+    static const lfuse__place places[] = {{"ELEMENTS", put_elements, false}, {"LAST_ELEMENTS", put_elements, true},
+                                          {NULL, NULL, 0}};
+    (void)which;
+    lfuse__rows_put_file(context, indent, lfuse__text_rows_single_segment, NULL, places);
 }
 
-static void put_partial(const lfuse__rows *r, int indent)
+static void put_next(const void *context, int which, int indent)
 {
-    lfuse__strbuf *out = r->t.out;
-    lfuse__put(out, indent, "const u64 total = rows * segments, share = (total + GROUPS() - 1) / GROUPS();");
-    lfuse__put(out, indent, "for (u64 cell = GROUP() * share; cell < total && cell < (GROUP() + 1) * share; cell++) {");
-    lfuse__put(out, indent + 1, "const %s row = (%s)(cell / segments);", r->t.ux, r->t.ux);
-    lfuse__put(out, indent + 1, "const %s seg = (%s)(cell %% segments) * %d;", r->t.ux, r->t.ux, LFUSE__SEGMENT);
-    lfuse__put(out, indent + 1, "const int left = length - seg < %d ? (int)(length - seg) : %d;", LFUSE__SEGMENT,
-               LFUSE__SEGMENT);
-    lfuse__rows_put_bases(r, indent + 1);
-    lfuse__rows_put_phase(r, indent + 1, 0, false);
-    put_segment(r, indent + 1, 0);
-    lfuse__rows_put_keep(r, indent + 1, "cell");
-    lfuse__put(out, indent, "}");
-}
-
-static void put_rows(const lfuse__rows *r, int indent)
-{
-    lfuse__strbuf *out = r->t.out;
-    lfuse__put(out, indent, "const u64 share = (rows + GROUPS() - 1) / GROUPS();");
-    lfuse__put(out, indent, "for (u64 one = GROUP() * share; one < rows && one < (GROUP() + 1) * share; one++) {");
-    lfuse__put(out, indent + 1, "const %s row = (%s)one;", r->t.ux, r->t.ux);
-    lfuse__rows_put_next(r, indent + 1);
-    lfuse__rows_put_bases(r, indent + 1);
-    for (int sweep = 0; sweep < r->nsweeps; sweep++) {
-        lfuse__rows_put_phase(r, indent + 1, sweep, false);
-        lfuse__rows_put_segments(r, indent + 1, sweep, "int", put_segment);
-    }
-    lfuse__rows_put_phase(r, indent + 1, r->nsweeps, true);
-    lfuse__rows_put_row_stores(r, indent + 1);
-    lfuse__put(out, indent, "}");
+    (void)which;
+    lfuse__rows_put_next(((const lfuse__rows_file *)context)->r, indent);
 }
 
 void lfuse__rows_put_single_segment(const lfuse__rows *r, int indent)
 {
-    put_segment(r, indent, 0);
+    put_segment(&(lfuse__rows_file){.r = r}, 0, indent);
 }
 
 void lfuse__rows_put_single_sweep(const lfuse__rows *r, int indent, int sweep)
@@ -198,16 +130,25 @@ void lfuse__rows_put_single_sweep(const lfuse__rows *r, int indent, int sweep)
     lfuse__rows_put_segments(r, indent, sweep, "int", put_segment);
 }
 
+static void put_sweeps(const void *context, int which, int indent)
+{
+    const lfuse__rows *r = ((const lfuse__rows_file *)context)->r;
+    (void)which;
+    for (int sweep = 0; sweep < r->nsweeps; sweep++) {
+        lfuse__rows_put_phase(r, indent, sweep, false);
+        lfuse__rows_put_single_sweep(r, indent, sweep);
+    }
+}
+
 void lfuse__rows_emit_single(lfuse__rows *r, const char *name)
 {
-    lfuse__rows_put_head(r, name, 1);
-    if (r->mapping.form == LFUSE__ROWS_PARTIAL) {
-        lfuse__rows_put_partials(r, 1);
-        put_partial(r, 1);
-    } else {
-        r->asks = r->facts->vector_lanes;
-        lfuse__rows_find_kept(r);
-        put_rows(r, 1);
-    }
-    lfuse__put(r->t.out, 0, "}");
+    static const lfuse__place places[] = {{"FOLD_SEGMENT", put_segment, 0}, {"NEXT", put_next, 0},
+                                          {"SWEEPS", put_sweeps, 0}, {NULL, NULL, 0}};
+    const bool partial = r->mapping.form == LFUSE__ROWS_PARTIAL;
+    const lfuse__parameter parameters[] = {{"NAME", .word = name}, {"PARTIAL", .number = partial}, {NULL}};
+
+    r->asks = !partial && r->facts->vector_lanes;
+    if (!partial) lfuse__rows_find_kept(r);
+    lfuse__put_powers(r->t.out, r->t.k->body);
+    lfuse__rows_put_file(&(lfuse__rows_file){.r = r}, 0, lfuse__text_rows_single, parameters, places);
 }
