@@ -107,11 +107,11 @@ bool lfuse__repeats_lines(const lfuse__kernel_operand *o)
 
 void lfuse__put_line_place(const lfuse__text *t, int j, const char *index, char *at, size_t size)
 {
-    const char *word = t->k->operands[j].inner == LFUSE__STRIDE_ROW      ? "row_of_"
-                       : t->k->operands[j].inner == LFUSE__STRIDE_COLUMN ? "column_of_"
-                                                                         : "matrix_of_";
+    const lfuse__stride_class inner = t->k->operands[j].inner;
 
-    snprintf(at, size, "%s((u32)(%s), column_, columns_, row_, rows_)", word, index);
+    if (inner == LFUSE__STRIDE_ROW) snprintf(at, size, "row_of_((u32)(%s), column_, columns_)", index);
+    else snprintf(at, size, "%s((u32)(%s), column_, columns_, row_, rows_)",
+                  inner == LFUSE__STRIDE_COLUMN ? "column_of_" : "matrix_of_", index);
 }
 
 void lfuse__put_row_place(const lfuse__text *t, int indent, int j, const char *place)

@@ -136,7 +136,7 @@ void lfuse__put_instr(const lfuse__text *t, int indent, int i, const char *index
         break;
     case LFUSE__I_NUMBER:
         if (t->grouped) {
-            lfuse__put(t->out, indent, "const L_%s r%d = NUMBER_%s(n%d);", word, i, word, instr->a);
+            lfuse__put(t->out, indent, "const L_%s r%d = NUMBER_%s(n_%d);", word, i, word, instr->a);
             break;
         }
         lfuse__put(t->out, indent, "const L_%s r%d = NUMBER_%s(W(%d));", word, i, word, t->numbers + instr->a);

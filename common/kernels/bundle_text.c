@@ -27,8 +27,8 @@ typedef struct rewriting {
 static void word_text(const rewriting *r, int word, char *text, size_t size)
 {
     if (lfuse__bundle_is_own(r->part, word))
-        snprintf(text, size, r->facts->staged_arguments ? "arguments[%d + m_ * %d]" : "W(%d + m_ * %d)",
-                 r->at->own + r->at->rank[word], r->at->nown);
+        snprintf(text, size, "%s(%d + m_ * %d)", lfuse__argument_word(r->facts), r->at->own + r->at->rank[word],
+                 r->at->nown);
     else
         snprintf(text, size, "W(%d)", r->at->common + r->at->rank[word]);
 }
@@ -205,7 +205,7 @@ static lfuse_status put_part(rewriting *r, const lfuse__bundle *b, int i, const 
 /* member_, and the group's number and the number of groups among those of the member. */
 static void put_search(lfuse__strbuf *out, int members, const lfuse__facts *facts)
 {
-    const char *words = facts->staged_arguments ? "arguments[" : "W(", *end = facts->staged_arguments ? "]" : ")";
+    const char *word = lfuse__argument_word(facts);
     lfuse__put(out, 1, "const u32 unit_ = (u32)GROUP(), each_ = (u32)W(%d);", LFUSE__BUNDLE_EACH);
     lfuse__put(out, 1, "u32 member_ = 0, first_ = 0, size_ = each_;");
     lfuse__put(out, 1, "if (each_) {");
@@ -214,13 +214,13 @@ static void put_search(lfuse__strbuf *out, int members, const lfuse__facts *fact
     lfuse__put(out, 1, "} else {");
     lfuse__put(out, 2, "for (u32 end_ = %d; end_ - member_ > 1;) {", members);
     lfuse__put(out, 3, "const u32 middle_ = (member_ + end_) / 2;");
-    lfuse__put(out, 3, "if (unit_ >= (u32)(%s%d + middle_ / 2%s >> middle_ %% 2 * 32)) member_ = middle_;", words,
-               LFUSE__BUNDLE_FIRST, end);
+    lfuse__put(out, 3, "if (unit_ >= (u32)(%s(%d + middle_ / 2) >> middle_ %% 2 * 32)) member_ = middle_;", word,
+               LFUSE__BUNDLE_FIRST);
     lfuse__put(out, 3, "else end_ = middle_;");
     lfuse__put(out, 2, "}");
-    lfuse__put(out, 2, "first_ = (u32)(%s%d + member_ / 2%s >> member_ %% 2 * 32);", words, LFUSE__BUNDLE_FIRST, end);
-    lfuse__put(out, 2, "size_ = (u32)(%s%d + (member_ + 1) / 2%s >> (member_ + 1) %% 2 * 32) - first_;", words,
-               LFUSE__BUNDLE_FIRST, end);
+    lfuse__put(out, 2, "first_ = (u32)(%s(%d + member_ / 2) >> member_ %% 2 * 32);", word, LFUSE__BUNDLE_FIRST);
+    lfuse__put(out, 2, "size_ = (u32)(%s(%d + (member_ + 1) / 2) >> (member_ + 1) %% 2 * 32) - first_;", word,
+               LFUSE__BUNDLE_FIRST);
     lfuse__put(out, 2, "if (!size_) size_ = 1;"); /* in an idle launch */
     lfuse__put(out, 1, "}");
     lfuse__put(out, 1, "const u64 group_ = unit_ - first_, groups_ = size_;");
@@ -237,7 +237,7 @@ static lfuse_status emit(lfuse__strbuf *out, const char *name, const lfuse__bund
         for (int i = 0; i < b->nparts; i++) lfuse__put_powers(out, b->parts[i].k.body);
         lfuse__put_kernel(out, name, (int)r.group, b->words, lfuse__bundle_buffers(b, facts));
         for (int i = 0; i < r.nlocals; i++) lfuse__strbuf_add(out, r.locals[i]);
-        lfuse__put_arguments(out, facts, b->words, r.group);
+        lfuse__put_arguments(out, 1, facts, b->words, (int)r.group);
         put_search(out, b->members, facts);
         lfuse__strbuf_add(out, parts.data);
         lfuse__put(out, 0, "}");

@@ -40,12 +40,20 @@ typedef struct lfuse__layout {
     int gather[LFUSE__MAX_OPERANDS]; /* word of the extent, the stride follows; -1: none */
 } lfuse__layout;
 
+/* What a list kernel is written for. */
+typedef struct lfuse__of_list {
+    const lfuse__kernel_class *k; /* all of it: the text's class may be a part */
+    const lfuse__facts *facts;
+    lfuse__carry carry;
+} lfuse__of_list;
+
 /* One kernel being written. */
 typedef struct lfuse__text {
     lfuse__strbuf *out;
     const lfuse__kernel_class *k;
     const lfuse__layout *layout;      /* NULL in list kernels: an offset is the element's index, or 0 */
     int numbers;                      /* word of the first number */
+    lfuse__of_list list;
     bool still;                       /* list kernels: p<j> stay where the member begins, not the chunk */
     const char *pitch;                /* row kernels: what neighbours of a row are apart; NULL: one element */
     bool grouped;                     /* numbers are variables n<i>, chosen by group */
@@ -97,10 +105,12 @@ void lfuse__put_powers(lfuse__strbuf *out, const lfuse__body *body);
 /*
  * uniform.c: what a body computes of numbers and of repeated operands alone is computed once, before the loop over the
  * elements: not at all in each of them. `lfuse__uniform_find` takes operands that repeat all along the loop, and in
- * kernels of one tensor loop those of rank 1 alone; `put` writes x<j> and r<i>, for which p<j> is in scope.
+ * kernels of one tensor loop those of rank 1 alone; `put` writes x<j> and r<i>, for which p<j> is in scope;
+ * `put_steady` writes one x<j>.
  */
 void lfuse__uniform_find(lfuse__text *t);
 void lfuse__put_uniform(const lfuse__text *t, int indent);
+void lfuse__put_steady(const lfuse__text *t, int indent, int j);
 
 /* body.c: the body's instructions over x<j><index>, and y<j><index> from them; what is uniform is in scope. */
 void lfuse__put_body(const lfuse__text *t, int indent, const char *index);
@@ -125,40 +135,43 @@ void lfuse__put_look_up_offset(const lfuse__text *t, int at, char *word, size_t 
 /* `reports`, where the kernel looks things up. */
 void lfuse__put_reports(const lfuse__text *t, int indent);
 
-/* multi.c: what every list kernel takes for granted. */
+/* list.c: what every list kernel takes for granted. */
 lfuse_status lfuse__list_check(const char *name, const lfuse__kernel_class *k, const lfuse__facts *facts);
 /* Memory arguments: its own, and the blocks where addresses are slots. */
 int lfuse__list_buffers(const lfuse__facts *facts, int own);
-/*
- * `length` and p<j> of chunk `c`: from the address table, forward to its first element. `vectors`: whether runs of
- * t->vector elements are aligned; where `vector` is more than 1, also whether the length is a multiple of it.
- */
-void lfuse__put_chunk(const lfuse__text *t, int indent, const lfuse__facts *facts, int slots, const char *c,
-                      int vector);
-/* Parts of it: member, start_ and length; p<j> where the member begins. `slots`: 3 of kernels with a scratch buffer. */
-void lfuse__put_chunk_place(const lfuse__text *t, int indent, const lfuse__facts *facts, int slots, const char *c);
-void lfuse__put_member(const lfuse__text *t, int indent, const lfuse__facts *facts, int slots, int j);
+/* Argument words: of the numbers, of which a kernel can take so many; and of the kernel, members' places included. */
+int lfuse__list_number_words(const lfuse__kernel_class *k);
+int lfuse__list_most_words(void);
+int lfuse__list_words(const lfuse__text *t);
 /* Words of kernels that walk chunks; the numbers stand from `first_number` on. */
 lfuse_status lfuse__list_pack(const lfuse__kernel_class *k, const lfuse__facts *facts, bool single, uint64_t each,
                               int first_number, int64_t members, int64_t first_chunk, int64_t chunks,
                               const double *numbers, lfuse__packed *packed);
-/* p<j> is where the entry e<j> of an address table points; `slots`: the first block's buffer. */
-void lfuse__put_entry(lfuse__strbuf *out, int indent, const lfuse__facts *facts, int slots, int j);
 
 /*
- * carried.c: places in the argument block. `arguments` comes first in such a kernel (of groups of `group`); `argument`
- * is its word `first` + `index`, as an expression. `carried_chunk`: member, start_ and length of chunk `c`;
- * `carried_entry`: p<j> of `member`.
+ * Parts of list kernels' texts. `text` is an lfuse__text with `list`, or a structure that begins with one, so that they
+ * can be given as places of a kernel's text.
  */
-void lfuse__put_arguments(lfuse__strbuf *out, const lfuse__facts *facts, int words, unsigned group);
-void lfuse__put_argument(lfuse__strbuf *out, const lfuse__facts *facts, int first, const char *index);
-void lfuse__put_carried_chunk(const lfuse__text *t, int indent, const lfuse__facts *facts, lfuse__carry carry,
-                              const char *c);
-void lfuse__put_carried_entry(lfuse__strbuf *out, int indent, const lfuse__facts *facts, int slots, int j, int first,
-                              const char *member);
-/* The word of the first member's address of an operand. */
+void lfuse__put_list_arguments(const void *text, int items, int indent);
+void lfuse__put_group_stride(const void *text, int each, int indent); /* group_stride.k; each 0: SINGLE */
+/*
+ * list_chunk.k; vector 0: only where the chunk is. p<j> goes forward to its first element, or where t->still, stays
+ * where the member begins.
+ */
+void lfuse__put_list_chunk(const void *text, int vector, int indent);
+void lfuse__put_list_operand(const lfuse__text *t, int indent, int j, const char *member); /* list_operand.k */
+/*
+ * The argument words in local memory, on devices whose compiler would copy all of them to private memory where one is
+ * asked for by an index; neighbouring lines of words are copied by different teams. A word is then asked for by what
+ * argument_word says.
+ */
+void lfuse__put_arguments(lfuse__strbuf *out, int indent, const lfuse__facts *facts, int words, int items);
+const char *lfuse__argument_word(const lfuse__facts *facts);
+/* list_lines.k before a kernel, where the class has a shape. */
+void lfuse__put_line_functions(lfuse__strbuf *out, const lfuse__kernel_class *k);
+
+/* carried.c: the word of the first member's address of an operand, and that of its first chunk. */
 int lfuse__carried_first(const lfuse__kernel_class *k, lfuse__carry carry, int operand);
-/* The word of the first member's first chunk. */
 int lfuse__carried_chunks(const lfuse__kernel_class *k, lfuse__carry carry);
 
 /* items.c, lanes.c, access.c: parts of skeletons */

@@ -336,6 +336,7 @@ enum {
     LFUSE__MULTI_PARTIALS_OFFSET = 2,  /* word: of the partials in buffer 2 (members_partial) */
     LFUSE__MULTI_FIRST = 3,            /* word: the first chunk, and how many there are */
     LFUSE__MULTI_CHUNKS = 4,
+    LFUSE__MULTI_MEMBERS = 5,          /* word: members of the list */
     LFUSE__MULTI_NUMBERS = 6
 };
 typedef struct lfuse__chunk { /* 16 bytes, little-endian, as the kernels read it */

@@ -33,11 +33,10 @@ static int ninstr(const lfuse__rows *r)
 static void put_head(const lines *l, const char *name, const lfuse__kernel_class *k, const lfuse__facts *facts)
 {
     lfuse__strbuf *out = l->r->t.out;
-    const int words = k->list.carried ? (int)lfuse__carried_words(k, LFUSE__CARRY_PARTIAL)
-                                      : LFUSE__MEMBERS_PARTIAL_NUMBERS + k->body->nnumbers;
     lfuse__put_powers(out, k->body);
-    lfuse__put_kernel(out, name, l->single ? 1 : LFUSE__GROUP, words, lfuse__list_buffers(facts, OWN_BUFFERS));
-    if (k->list.carried) lfuse__put_arguments(out, facts, words, LFUSE__GROUP);
+    lfuse__put_kernel(out, name, l->single ? 1 : LFUSE__GROUP, lfuse__list_words(&l->r->t),
+                      lfuse__list_buffers(facts, OWN_BUFFERS));
+    lfuse__put_list_arguments(&l->r->t, l->single ? 1 : LFUSE__GROUP, 1);
     lfuse__put(out, 1, "const u64 chunks = W(%d), cells = W(%d) & (((u64)1 << %d) - 1), part = W(%d) >> %d;",
                LFUSE__MULTI_CHUNKS, LFUSE__MEMBERS_CELLS, LENGTH_SHIFT, LFUSE__MEMBERS_CELLS, LENGTH_SHIFT);
     lfuse__put(out, 1, "const u64 segments = 1; /* neighbouring lines have neighbouring cells */");
@@ -50,7 +49,7 @@ static void put_head(const lines *l, const char *name, const lfuse__kernel_class
         lfuse__put(out, 1, "const u32 team = ITEM() / %d, rank = ITEM() %% %d;", LFUSE__TEAM, LFUSE__TEAM);
         lfuse__put(out, 1, "for (u64 c = GROUP(); c < chunks; c += GROUPS()) {");
     }
-    lfuse__put_chunk(&l->r->t, 2, facts, OWN_BUFFERS, "c", 1);
+    lfuse__put_list_chunk(&l->r->t, 1, 2);
     if (k->list.columns) {
         lfuse__put(out, 2, "const u64 lines = matrices_ * columns_, line = rows_;");
         lfuse__put(out, 2, "const i64 pitch = (i64)columns_;");
@@ -192,6 +191,7 @@ static lfuse_status begin(lfuse__strbuf *out, const char *name, const lfuse__ker
     l->r = &l->m->member.rows;
     l->r->t.numbers = LFUSE__MEMBERS_PARTIAL_NUMBERS;
     l->r->t.still = true;
+    l->r->t.list = (lfuse__of_list){k, facts, LFUSE__CARRY_PARTIAL};
     l->single = lfuse__single(facts);
     return LFUSE_OK;
 }

@@ -27,8 +27,8 @@ static void first_segment(const lfuse__rows *r, const char *member, char *text, 
         snprintf(text, size, "WORD64(table, %s)", member);
         return;
     }
-    snprintf(text, size, r->facts->staged_arguments ? "(W(%d) + (u32)arguments[%d + %s])" : "(W(%d) + (u32)W(%d + %s))",
-             LFUSE__FOLD_TABLE, lfuse__carried_chunks(r->t.k, LFUSE__CARRY_FOLD), member);
+    snprintf(text, size, "(W(%d) + (u32)%s(%d + %s))", LFUSE__FOLD_TABLE, lfuse__argument_word(r->facts),
+             lfuse__carried_chunks(r->t.k, LFUSE__CARRY_FOLD), member);
 }
 
 /* p<j>, b<j> of numbers: those of the member whose entry stands at `member`. */
@@ -36,13 +36,7 @@ static void put_numbers(const lfuse__members *m, const lfuse__rows *r, int inden
 {
     for (int j = 0; j < m->first; j++) {
         if ((!r->t.loaded[j] && !r->t.stored[j]) || !r->row[j]) continue;
-        if (r->t.k->list.carried) {
-            lfuse__put_carried_entry(r->t.out, indent, r->facts, OWN_BUFFERS, j,
-                                     lfuse__carried_first(r->t.k, LFUSE__CARRY_FOLD, j), member);
-        } else {
-            lfuse__put(r->t.out, indent, "memory e%d = entries + (stride * %d + %s) * 16;", j, j, member);
-            lfuse__put_entry(r->t.out, indent, r->facts, OWN_BUFFERS, j);
-        }
+        lfuse__put_list_operand(&r->t, indent, j, member);
         lfuse__put(r->t.out, indent, "const i32 b%d = 0;", j);
     }
 }
@@ -151,12 +145,13 @@ static void put_list(lfuse__members *m, int indent, bool single)
     lfuse__put(r->t.out, indent, "}");
 }
 
-static void put_head(lfuse__members *m, const char *name, int words, bool single)
+static void put_head(lfuse__members *m, const char *name, bool single)
 {
     lfuse__rows *r = &m->member.rows;
     lfuse__strbuf *out = r->t.out;
-    lfuse__put_kernel(out, name, single ? 1 : LFUSE__GROUP, words, lfuse__list_buffers(r->facts, OWN_BUFFERS));
-    if (r->t.k->list.carried) lfuse__put_arguments(out, r->facts, words, LFUSE__GROUP);
+    lfuse__put_kernel(out, name, single ? 1 : LFUSE__GROUP, lfuse__list_words(&r->t),
+                      lfuse__list_buffers(r->facts, OWN_BUFFERS));
+    lfuse__put_list_arguments(&r->t, single ? 1 : LFUSE__GROUP, 1);
     lfuse__put(out, 1, "memory z = BUFFER(0) + W(%d), waiting = BUFFER(0) + W(%d);", LFUSE__FOLD_PARTIALS,
                LFUSE__FOLD_TOTALS);
     if (!r->t.k->list.carried)
@@ -179,9 +174,9 @@ lfuse_status lfuse__members_fold_emit(lfuse__strbuf *out, const char *name, cons
     LFUSE__TRY(lfuse__list_check(name, k, facts));
     LFUSE__TRY(lfuse__members_create(out, k, facts, &m));
     m->member.rows.t.numbers = m->list.rows.t.numbers = LFUSE__FOLD_NUMBERS;
+    m->member.rows.t.list = m->list.rows.t.list = (lfuse__of_list){k, facts, LFUSE__CARRY_FOLD};
     lfuse__put_powers(out, k->body);
-    put_head(m, name, k->list.carried ? (int)lfuse__carried_words(k, LFUSE__CARRY_FOLD)
-                                      : LFUSE__FOLD_NUMBERS + k->body->nnumbers, single);
+    put_head(m, name, single);
     if (single) {
         lfuse__put(out, 1, "const u64 share = (members + GROUPS() - 1) / GROUPS();");
         lfuse__put(out, 1, "for (u64 member = GROUP() * share; member < members && member < (GROUP() + 1) * share; "

@@ -17,18 +17,18 @@ lfuse_status lfuse__members_partial_emit(lfuse__strbuf *out, const char *name, c
     LFUSE__TRY(lfuse__members_create(out, k, facts, &m));
     lfuse__rows *r = &m->member.rows;
     r->t.numbers = LFUSE__MEMBERS_PARTIAL_NUMBERS;
+    r->t.list = (lfuse__of_list){k, facts, LFUSE__CARRY_PARTIAL};
     lfuse__members_only_elements(r);
     lfuse__put_powers(out, k->body);
-    const int words = k->list.carried ? (int)lfuse__carried_words(k, LFUSE__CARRY_PARTIAL)
-                                      : LFUSE__MEMBERS_PARTIAL_NUMBERS + k->body->nnumbers;
-    lfuse__put_kernel(out, name, single ? 1 : LFUSE__GROUP, words, lfuse__list_buffers(facts, OWN_BUFFERS));
-    if (k->list.carried) lfuse__put_arguments(out, facts, words, LFUSE__GROUP);
+    lfuse__put_kernel(out, name, single ? 1 : LFUSE__GROUP, lfuse__list_words(&r->t),
+                      lfuse__list_buffers(facts, OWN_BUFFERS));
+    lfuse__put_list_arguments(&r->t, single ? 1 : LFUSE__GROUP, 1);
     lfuse__put(out, 1, "const u64 chunks = W(%d), cells = W(%d);", LFUSE__MULTI_CHUNKS, LFUSE__MEMBERS_CELLS);
     lfuse__put(out, 1, "memory z = BUFFER(2) + W(%d);", LFUSE__MULTI_PARTIALS_OFFSET);
     if (single) {
         lfuse__put(out, 1, "const u64 share = (chunks + GROUPS() - 1) / GROUPS();");
         lfuse__put(out, 1, "for (u64 c = GROUP() * share; c < chunks && c < (GROUP() + 1) * share; c++) {");
-        lfuse__put_chunk(&r->t, 2, facts, OWN_BUFFERS, "c", 1);
+        lfuse__put_list_chunk(&r->t, 1, 2);
         lfuse__members_put_beginning(r, 2);
         lfuse__put(out, 2, "const u32 seg = 0;");
         lfuse__put(out, 2, "const int left = (int)length;");
@@ -39,7 +39,7 @@ lfuse_status lfuse__members_partial_emit(lfuse__strbuf *out, const char *name, c
         lfuse__put(out, 1, "for (u64 unit = GROUP() * %d; unit < chunks; unit += GROUPS() * %d) {", TEAMS, TEAMS);
         lfuse__put(out, 2, "const int active = unit + team < chunks;");
         lfuse__put(out, 2, "const u64 c = active ? unit + team : unit;");
-        lfuse__put_chunk(&r->t, 2, facts, OWN_BUFFERS, "c", LFUSE__ROW_VECTOR);
+        lfuse__put_list_chunk(&r->t, LFUSE__ROW_VECTOR, 2);
         lfuse__members_put_beginning(r, 2);
         lfuse__put(out, 2, "const u32 seg = 0;");
         lfuse__rows_put_team_segment(r, 2);

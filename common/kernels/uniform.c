@@ -33,15 +33,18 @@ void lfuse__uniform_find(lfuse__text *t)
     }
 }
 
+void lfuse__put_steady(const lfuse__text *t, int indent, int j)
+{
+    const lfuse_type type = t->k->operands[j].type;
+    const char *word = lfuse__register_word(type);
+    lfuse__put(t->out, indent, "const L_%s x%d = SPLAT_%s(LOAD_%s(p%d, 0));", word, j, word, lfuse__memory_word(type),
+               j);
+}
+
 void lfuse__put_uniform(const lfuse__text *t, int indent)
 {
-    for (int j = 0; j < t->k->noperands; j++) {
-        const lfuse_type type = t->k->operands[j].type;
-        const char *word = lfuse__register_word(type);
-        if (t->steady[j])
-            lfuse__put(t->out, indent, "const L_%s x%d = SPLAT_%s(LOAD_%s(p%d, 0));", word, j, word,
-                       lfuse__memory_word(type), j);
-    }
+    for (int j = 0; j < t->k->noperands; j++)
+        if (t->steady[j]) lfuse__put_steady(t, indent, j);
     for (int i = 0; i < t->k->body->ninstr; i++)
         if (t->uniform[i]) lfuse__put_instr(t, indent, i, "");
 }

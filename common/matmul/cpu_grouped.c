@@ -21,12 +21,12 @@ static int64_t smaller(int64_t a, int64_t b)
 
 /* A block of a member for each chunk. */
 static void put_grouped(const lfuse__text *t, const lfuse__product_layout *l, const char *name,
-                        const lfuse__kernel_class *c, const lfuse__facts *facts)
+                        const lfuse__kernel_class *c)
 {
     const unsigned size = lfuse__type_bytes(t->k->product.sum), panel = (unsigned)t->k->product.rows * size;
     lfuse__strbuf *out = t->out;
 
-    lfuse__grouped_put_kernel(t, name, facts, 1);
+    lfuse__grouped_put_kernel(t, name, 1);
     lfuse__put(out, 1, "const i64 block_rows = (i64)(W(%d) & 0xffff), block_columns = (i64)(W(%d) >> 16 & 0xffff);",
                LFUSE__GROUPED_BLOCKS, LFUSE__GROUPED_BLOCKS);
     lfuse__put(out, 1, "const i64 block_depth = (i64)(W(%d) >> 32);", LFUSE__GROUPED_BLOCKS);
@@ -36,7 +36,7 @@ static void put_grouped(const lfuse__text *t, const lfuse__product_layout *l, co
                "%u);", LFUSE__MULTI_PARTIALS_OFFSET, size);
     lfuse__put(out, 1, "memory panel = panels + of_b, space = panel + of_a;");
     lfuse__put(out, 1, "for (u64 c = GROUP(); c < chunks; c += GROUPS()) {");
-    lfuse__grouped_put_head(t, l, c, facts, "(u64)block_rows", "(u64)block_columns");
+    lfuse__grouped_put_head(t, l, c, "(u64)block_rows", "(u64)block_columns");
     lfuse__put(out, 2, "const i64 m = (i64)OF_(%d), n = (i64)OF_(%d), k = (i64)OF_(%d);", l->m, l->n, l->k);
     lfuse__put(out, 2, "const i64 lda = (i64)OF_(%d), ldb = (i64)OF_(%d);", l->lda, l->ldb);
     lfuse__put(out, 2, "const i64 first_row = (i64)(number %% blocks_down) * block_rows;");
@@ -53,8 +53,9 @@ lfuse_status lfuse__cpu_grouped_emit(lfuse__strbuf *out, const char *name, const
     lfuse__text t;
 
     lfuse__cpu_begin(out, plain, &t, &l);
+    t.list = (lfuse__of_list){c, facts, LFUSE__CARRY_PARTIAL};
     lfuse__cpu_put_functions(out, name, plain);
-    put_grouped(&t, &l, name, c, facts);
+    put_grouped(&t, &l, name, c);
     return LFUSE_OK;
 }
 

@@ -84,15 +84,15 @@ static void put_row_stride(const lfuse__text *t, const lfuse__kernel_class *c, i
 }
 
 void lfuse__grouped_put_head(const lfuse__text *t, const lfuse__product_layout *l, const lfuse__kernel_class *c,
-                             const lfuse__facts *facts, const char *rows, const char *columns)
+                             const char *rows, const char *columns)
 {
     const int shape = c->noperands - 1;
     lfuse__strbuf *out = t->out;
     char behind[80];
     int j;
 
-    lfuse__put_chunk_place(t, 2, facts, SLOTS, "c");
-    lfuse__put_member(t, 2, facts, SLOTS, shape);
+    lfuse__put_list_chunk(t, 0, 2);
+    lfuse__put_list_operand(t, 2, shape, "member");
     lfuse__put(out, 2, "const u64 of_%d = (u64)LOAD_i64(p%d, 1), of_%d = (u64)LOAD_i64(p%d, 2);", l->m, shape, l->n,
                shape);
     lfuse__put(out, 2, "const u64 of_%d = (u64)LOAD_i64(p%d, 3);", l->k, shape);
@@ -104,21 +104,17 @@ void lfuse__grouped_put_head(const lfuse__text *t, const lfuse__product_layout *
     lfuse__put(out, 2, "const u64 matrix = start_ / blocks, number = start_ %% blocks;");
     for (j = 0; j < shape; j++) {
         if (j == SUM) continue;
-        lfuse__put_member(t, 2, facts, SLOTS, j);
+        lfuse__put_list_operand(t, 2, j, "member");
         put_apart(c, j, behind, sizeof behind);
         if (*behind) lfuse__put(out, 2, "p%d += %s * %u;", j, behind, lfuse__type_bytes(c->operands[j].type));
         if (j >= LFUSE__PRODUCT_OWN) put_row_stride(t, c, l->rows[j], j);
     }
 }
 
-void lfuse__grouped_put_kernel(const lfuse__text *t, const char *name, const lfuse__facts *facts, int group)
+void lfuse__grouped_put_kernel(const lfuse__text *t, const char *name, int group)
 {
-    const lfuse__kernel_class *k = t->k;
-    const int words = k->members.carried ? (int)lfuse__carried_words(k, LFUSE__CARRY_PARTIAL)
-                                         : LFUSE__GROUPED_NUMBERS + k->body->nnumbers;
-
-    lfuse__put_kernel(t->out, name, group, words, lfuse__list_buffers(facts, SLOTS));
-    if (k->members.carried) lfuse__put_arguments(t->out, facts, words, (unsigned)group);
+    lfuse__put_kernel(t->out, name, group, lfuse__list_words(t), lfuse__list_buffers(t->list.facts, SLOTS));
+    lfuse__put_list_arguments(t, group, 1);
     lfuse__put(t->out, 1, "const u64 chunks = W(%d);", LFUSE__MULTI_CHUNKS);
 }
 

@@ -74,8 +74,8 @@ lfuse_status lfuse__cpu_grouped_emit(lfuse__strbuf *out, const char *name, const
  * blocks_across, `matrix`, `number` (the block in that), p<j>.
  */
 void lfuse__grouped_put_head(const lfuse__text *t, const lfuse__product_layout *l, const lfuse__kernel_class *c,
-                             const lfuse__facts *facts, const char *rows, const char *columns);
+                             const char *rows, const char *columns);
 /* The kernel's beginning: `chunks`. */
-void lfuse__grouped_put_kernel(const lfuse__text *t, const char *name, const lfuse__facts *facts, int group);
+void lfuse__grouped_put_kernel(const lfuse__text *t, const char *name, int group);
 
 #endif

@@ -41,15 +41,16 @@ lfuse_status lfuse__simt_grouped_emit(lfuse__strbuf *out, const char *name, cons
 
     lfuse__tiles_describe(&t, out, plain);
     t.steps = facts->steps;
+    t.t.list = (lfuse__of_list){c, facts, LFUSE__CARRY_PARTIAL};
     snprintf(rows, sizeof rows, "%d", p->rows);
     snprintf(columns, sizeof columns, "%d", p->columns);
-    lfuse__grouped_put_kernel(&t.t, name, facts, t.threads);
+    lfuse__grouped_put_kernel(&t.t, name, t.threads);
     lfuse__tiles_put_local(&t);
     lfuse__put(out, 1, "const u32 item = ITEM();");
     lfuse__tiles_put_items(&t);
     lfuse__put(out, 1, "const u64 c = GROUP();");
     lfuse__put(out, 1, "if (c >= chunks) return;");
-    lfuse__grouped_put_head(&t.t, &t.l, c, facts, rows, columns);
+    lfuse__grouped_put_head(&t.t, &t.l, c, rows, columns);
     put_vectors(&t);
     lfuse__put(out, 2, "const u32 m = (u32)OF_(%d), n = (u32)OF_(%d), k = (u32)OF_(%d);", t.l.m, t.l.n, t.l.k);
     lfuse__tiles_put_band(&t, 2, "(u32)number", "(u32)blocks_down", "(u32)blocks_across");
