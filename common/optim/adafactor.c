@@ -32,7 +32,7 @@ static lfuse_value at_least(lfuse_value number, lfuse_value least)
 }
 
 /* Steps are relative to the size of the parameter, and bounded. */
-lfuse_value lfuse__rule_adafactor(lfuse__rule_step *s)
+static lfuse_value adafactor(lfuse__rule_step *s)
 {
     const lfuse_value one = lfuse__rule_number(s, 1), eps = s->h[LFUSE__HYPER_eps];
     const lfuse_value relative = lfuse_min(s->h[LFUSE__HYPER_lr], lfuse_reciprocal(lfuse_sqrt(s->t)));
@@ -48,3 +48,10 @@ lfuse_value lfuse__rule_adafactor(lfuse__rule_step *s)
     excess = at_least(lfuse_div(mean_root(step), s->h[LFUSE__HYPER_clip_threshold]), one);
     return lfuse_sub(lfuse__rule_shrunk(s), lfuse_mul(lfuse_div(rate, excess), step));
 }
+
+const lfuse__rule lfuse__rule_ADAFACTOR = {
+    .name = "adafactor", .step = adafactor, .matrices = true,
+    .hypers = { H(lr, 1e-2, NONNEGATIVE), H(beta2, -0.8, LFUSE__RANGE_NEGATIVE), H(eps, 0x1p-23, NONNEGATIVE), H(eps2,
+        1e-3, NONNEGATIVE), H(clip_threshold, 1, LFUSE__RANGE_FROM_1), H(weight_decay, 0, NONNEGATIVE), END },
+    .states = { { "row_var", 0, ZEROS, false, LFUSE_RANK_ROWS }, { "col_var", 0, ZEROS, false, LFUSE_RANK_COLUMNS } },
+};

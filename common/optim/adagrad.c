@@ -2,7 +2,7 @@
 /* Rules that divide by what squares of gradients have come to: Adagrad, RMSprop, Adadelta. */
 #include "common/optim/rule.h"
 
-lfuse_value lfuse__rule_adagrad(lfuse__rule_step *s)
+static lfuse_value adagrad(lfuse__rule_step *s)
 {
     const lfuse_value before = lfuse_sub(s->t, lfuse__rule_number(s, 1));
     const lfuse_value slower = lfuse_add(lfuse__rule_number(s, 1), lfuse_mul(before, s->h[LFUSE__HYPER_lr_decay]));
@@ -13,6 +13,13 @@ lfuse_value lfuse__rule_adagrad(lfuse__rule_step *s)
                                                                      s->h[LFUSE__HYPER_eps]))));
 }
 
+const lfuse__rule lfuse__rule_ADAGRAD = {
+    .name = "adagrad", .step = adagrad,
+    .hypers = { H(lr, 1e-2, NONNEGATIVE), H(lr_decay, 0, NONNEGATIVE), H(weight_decay, 0, NONNEGATIVE),
+        H(initial_accumulator, 0, NONNEGATIVE), H(eps, 1e-10, NONNEGATIVE), END },
+    .states = { { "sum", 0, LFUSE__HYPER_initial_accumulator, false, 0 } },
+};
+
 /* A group without a momentum does not look at what was there: 0 times an infinite state is NaN. */
 static lfuse_value with_momentum(const lfuse__rule_step *s, lfuse_value step)
 {
@@ -22,7 +29,7 @@ static lfuse_value with_momentum(const lfuse__rule_step *s, lfuse_value step)
                        step);
 }
 
-lfuse_value lfuse__rule_rmsprop(lfuse__rule_step *s)
+static lfuse_value rmsprop(lfuse__rule_step *s)
 {
     const lfuse_value alpha = s->h[LFUSE__HYPER_alpha], grad = lfuse__rule_decayed(s, s->grad);
     lfuse_value spread, step;
@@ -38,7 +45,14 @@ lfuse_value lfuse__rule_rmsprop(lfuse__rule_step *s)
     return lfuse_sub(s->p, lfuse_mul(s->h[LFUSE__HYPER_lr], step));
 }
 
-lfuse_value lfuse__rule_adadelta(lfuse__rule_step *s)
+const lfuse__rule lfuse__rule_RMSPROP = {
+    .name = "rmsprop", .step = rmsprop, .switches = LFUSE_OPTIM_CENTERED,
+    .hypers = { H(lr, 1e-2, NONNEGATIVE), H(alpha, 0.99, NONNEGATIVE), H(eps, 1e-8, NONNEGATIVE), H(weight_decay, 0,
+        NONNEGATIVE), H(momentum, 0, NONNEGATIVE), END },
+    .states = { STATE("square_avg"), MOMENTUM, { "grad_avg", LFUSE_OPTIM_CENTERED, ZEROS, false, 0 } },
+};
+
+static lfuse_value adadelta(lfuse__rule_step *s)
 {
     const lfuse_value rho = s->h[LFUSE__HYPER_rho], eps = s->h[LFUSE__HYPER_eps];
     const lfuse_value grad = lfuse__rule_decayed(s, s->grad);
@@ -50,3 +64,10 @@ lfuse_value lfuse__rule_adadelta(lfuse__rule_step *s)
     s->fresh[1] = lfuse__rule_square(s->old[1], delta, rho);
     return lfuse_sub(s->p, lfuse_mul(s->h[LFUSE__HYPER_lr], delta));
 }
+
+const lfuse__rule lfuse__rule_ADADELTA = {
+    .name = "adadelta", .step = adadelta,
+    .hypers = { H(lr, 1, NONNEGATIVE), H(rho, 0.9, LFUSE__RANGE_UP_TO_1), H(eps, 1e-6, NONNEGATIVE), H(weight_decay,
+        0, NONNEGATIVE), END },
+    .states = { STATE("square_avg"), STATE("acc_delta") },
+};

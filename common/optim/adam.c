@@ -2,7 +2,7 @@
 /* Adam and AdamW. */
 #include "common/optim/rule.h"
 
-lfuse_value lfuse__rule_adam(lfuse__rule_step *s)
+static lfuse_value adam(lfuse__rule_step *s)
 {
     const lfuse_value beta1 = s->h[LFUSE__HYPER_beta1], beta2 = s->h[LFUSE__HYPER_beta2];
     const lfuse_value rate = lfuse_div(s->h[LFUSE__HYPER_lr], lfuse__rule_correction(s, beta1));
@@ -16,8 +16,20 @@ lfuse_value lfuse__rule_adam(lfuse__rule_step *s)
     return lfuse_sub(s->p, lfuse_mul(rate, lfuse_div(s->fresh[0], lfuse_add(root, s->h[LFUSE__HYPER_eps]))));
 }
 
-lfuse_value lfuse__rule_adamw(lfuse__rule_step *s)
+const lfuse__rule lfuse__rule_ADAM = {
+    .name = "adam", .step = adam, .switches = LFUSE_OPTIM_AMSGRAD | LFUSE_OPTIM_DECOUPLED,
+    .hypers = { ADAM(1e-3, 0), END },
+    .states = { MOMENTS, AMSGRAD },
+};
+
+static lfuse_value adamw(lfuse__rule_step *s)
 {
     s->switches |= LFUSE_OPTIM_DECOUPLED;
-    return lfuse__rule_adam(s);
+    return adam(s);
 }
+
+const lfuse__rule lfuse__rule_ADAMW = {
+    .name = "adamw", .step = adamw, .switches = LFUSE_OPTIM_AMSGRAD,
+    .hypers = { ADAM(1e-3, 1e-2), END },
+    .states = { MOMENTS, AMSGRAD },
+};

@@ -2,7 +2,7 @@
 /* Adam's kin: Adamax, NAdam, RAdam. */
 #include "common/optim/rule.h"
 
-lfuse_value lfuse__rule_adamax(lfuse__rule_step *s)
+static lfuse_value adamax(lfuse__rule_step *s)
 {
     const lfuse_value beta1 = s->h[LFUSE__HYPER_beta1], grad = lfuse__rule_decayed(s, s->grad);
     const lfuse_value rate = lfuse_div(s->h[LFUSE__HYPER_lr], lfuse__rule_correction(s, beta1));
@@ -13,6 +13,12 @@ lfuse_value lfuse__rule_adamax(lfuse__rule_step *s)
     return lfuse_sub(s->p, lfuse_mul(rate, lfuse_div(s->fresh[0], s->fresh[1])));
 }
 
+const lfuse__rule lfuse__rule_ADAMAX = {
+    .name = "adamax", .step = adamax,
+    .hypers = { ADAM(2e-3, 0), END },
+    .states = { STATE("exp_avg"), STATE("exp_inf") },
+};
+
 /* beta1 (1 - 0.96^(t momentum_decay) / 2): hyper.c has the same for the host. */
 static lfuse_value nadam_momentum(const lfuse__rule_step *s, lfuse_value t)
 {
@@ -22,7 +28,7 @@ static lfuse_value nadam_momentum(const lfuse__rule_step *s, lfuse_value t)
     return lfuse_mul(s->h[LFUSE__HYPER_beta1], lfuse__rule_rest(half));
 }
 
-lfuse_value lfuse__rule_nadam(lfuse__rule_step *s)
+static lfuse_value nadam(lfuse__rule_step *s)
 {
     const lfuse_value lr = s->h[LFUSE__HYPER_lr], beta2 = s->h[LFUSE__HYPER_beta2];
     const lfuse_value mu = nadam_momentum(s, s->t);
@@ -42,6 +48,12 @@ lfuse_value lfuse__rule_nadam(lfuse__rule_step *s)
                      lfuse_mul(of_moment, lfuse_div(s->fresh[0], root)));
 }
 
+const lfuse__rule lfuse__rule_NADAM = {
+    .name = "nadam", .step = nadam, .switches = LFUSE_OPTIM_DECOUPLED, .product = true,
+    .hypers = { ADAM(2e-3, 0), H(momentum_decay, 4e-3, NONNEGATIVE), END },
+    .states = { MOMENTS },
+};
+
 /* The length of the approximated moving average at step t, its limit given. */
 static lfuse_value radam_length(const lfuse__rule_step *s, lfuse_value limit)
 {
@@ -58,7 +70,7 @@ static lfuse_value radam_factor(const lfuse__rule_step *s, lfuse_value x)
 }
 
 /* The variance is rectified once the average is longer than 5 steps; before, the first moment alone is followed. */
-lfuse_value lfuse__rule_radam(lfuse__rule_step *s)
+static lfuse_value radam(lfuse__rule_step *s)
 {
     const lfuse_value beta1 = s->h[LFUSE__HYPER_beta1], beta2 = s->h[LFUSE__HYPER_beta2];
     const lfuse_value one = lfuse__rule_number(s, 1), two = lfuse__rule_number(s, 2);
@@ -77,3 +89,9 @@ lfuse_value lfuse__rule_radam(lfuse__rule_step *s)
     return lfuse_sub(s->p, lfuse_mul(lfuse_mul(rate, lfuse_where(longer, adapted, one)),
                                      lfuse_where(longer, step, s->fresh[0])));
 }
+
+const lfuse__rule lfuse__rule_RADAM = {
+    .name = "radam", .step = radam, .switches = LFUSE_OPTIM_DECOUPLED,
+    .hypers = { ADAM(1e-3, 0), END },
+    .states = { MOMENTS },
+};

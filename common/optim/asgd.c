@@ -12,7 +12,7 @@ static lfuse_value averaged(const lfuse__rule_step *s, lfuse_value p, lfuse_valu
 }
 
 /* The state is the average of the parameters from step t0 on. */
-lfuse_value lfuse__rule_asgd(lfuse__rule_step *s)
+static lfuse_value asgd(lfuse__rule_step *s)
 {
     const lfuse_value lr = s->h[LFUSE__HYPER_lr], lambd = s->h[LFUSE__HYPER_lambd], one = lfuse__rule_number(s, 1);
     const lfuse_value before = lfuse_sub(s->t, one);
@@ -27,8 +27,15 @@ lfuse_value lfuse__rule_asgd(lfuse__rule_step *s)
     return p;
 }
 
+const lfuse__rule lfuse__rule_ASGD = {
+    .name = "asgd", .step = asgd,
+    .hypers = { H(lr, 1e-2, NONNEGATIVE), H(lambd, 1e-4, NONNEGATIVE), H(alpha, 0.75, NONNEGATIVE), H(t0, 1e6, ANY),
+        H(weight_decay, 0, NONNEGATIVE), END },
+    .states = { STATE("ax") },
+};
+
 /* States: the last gradient, 0 where it had turned, and the size of each step, at first the learning rate. */
-lfuse_value lfuse__rule_rprop(lfuse__rule_step *s)
+static lfuse_value rprop(lfuse__rule_step *s)
 {
     const lfuse_value none = lfuse__rule_number(s, 0), agree = lfuse_mul(s->grad, s->old[0]);
     const lfuse_value turned = lfuse_lt(agree, none);
@@ -42,10 +49,23 @@ lfuse_value lfuse__rule_rprop(lfuse__rule_step *s)
     return lfuse_sub(s->p, lfuse_mul(lfuse_sign(s->fresh[0]), s->fresh[1]));
 }
 
-lfuse_value lfuse__rule_lion(lfuse__rule_step *s)
+const lfuse__rule lfuse__rule_RPROP = {
+    .name = "rprop", .step = rprop,
+    .hypers = { H(lr, 1e-2, NONNEGATIVE), H(eta_minus, 0.5, LFUSE__RANGE_BETWEEN),
+        H(eta_plus, 1.2, LFUSE__RANGE_ABOVE_1), H(step_min, 1e-6, NONNEGATIVE), H(step_max, 50, POSITIVE), END },
+    .states = { STATE("prev"), STATE("step_size") },
+};
+
+static lfuse_value lion(lfuse__rule_step *s)
 {
     const lfuse_value ahead = lfuse__rule_moment(s->old[0], s->grad, s->h[LFUSE__HYPER_beta1]);
 
     s->fresh[0] = lfuse__rule_moment(s->old[0], s->grad, s->h[LFUSE__HYPER_beta2]);
     return lfuse_sub(lfuse__rule_shrunk(s), lfuse_mul(s->h[LFUSE__HYPER_lr], lfuse_sign(ahead)));
 }
+
+const lfuse__rule lfuse__rule_LION = {
+    .name = "lion", .step = lion,
+    .hypers = { H(lr, 1e-4, NONNEGATIVE), BETAS(0.9, 0.99), H(weight_decay, 0, NONNEGATIVE), END },
+    .states = { STATE("exp_avg") },
+};

@@ -107,7 +107,7 @@ typedef struct counters {
 
 static void numbers(const lfuse__optim_form *form, lfuse_graph *g, lfuse__rule_step *s, counters *c)
 {
-    const bool nadam = form->rule->step == lfuse__rule_nadam;
+    const bool nadam = form->rule->product;
     const lfuse__rule_hyper *h;
 
     for (h = form->rule->hypers; h->field != LFUSE__HYPER_END; h++)
@@ -140,7 +140,7 @@ static void count(const lfuse__optim_form *form, const counters *c, const lfuse_
     if (!lfuse__optim_counts(form->switches)) return;
     /* Not s->t itself, which would have to lie in memory for the lists' launch, after a launch of its own. */
     store(form, c, c->steps, lfuse_sub(c->steps, lfuse_constant(s->g, -1)), LFUSE_F64);
-    if (form->rule->step == lfuse__rule_nadam) store(form, c, c->product, s->fresh_product, LFUSE_F64);
+    if (form->rule->product) store(form, c, c->product, s->fresh_product, LFUSE_F64);
 }
 
 /* The states that are there, declared and widened, then stored: `s` counts them as the rule's row does. */

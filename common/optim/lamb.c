@@ -18,7 +18,7 @@ static lfuse_value is_size(const lfuse__rule_step *s, lfuse_value norm)
     return lfuse_logical_and(lfuse_gt(norm, lfuse__rule_number(s, 0)), lfuse_isfinite(norm));
 }
 
-lfuse_value lfuse__rule_lamb(lfuse__rule_step *s)
+static lfuse_value lamb(lfuse__rule_step *s)
 {
     const lfuse_value beta1 = s->h[LFUSE__HYPER_beta1], beta2 = s->h[LFUSE__HYPER_beta2];
     const lfuse_value one = lfuse__rule_number(s, 1);
@@ -36,8 +36,15 @@ lfuse_value lfuse__rule_lamb(lfuse__rule_step *s)
     return lfuse_sub(s->p, lfuse_mul(lfuse_mul(s->h[LFUSE__HYPER_lr], trust), step));
 }
 
+const lfuse__rule lfuse__rule_LAMB = {
+    .name = "lamb", .step = lamb,
+    .hypers = { H(lr, 1e-3, NONNEGATIVE), BETAS(0.9, 0.999), H(eps, 1e-6, NONNEGATIVE), H(weight_decay, 1e-2,
+        NONNEGATIVE), END },
+    .states = { MOMENTS },
+};
+
 /* The second moment is a number for each member: at first the square of the gradient's norm. */
-lfuse_value lfuse__rule_novograd(lfuse__rule_step *s)
+static lfuse_value novograd(lfuse__rule_step *s)
 {
     const lfuse_value beta1 = s->h[LFUSE__HYPER_beta1], beta2 = s->h[LFUSE__HYPER_beta2];
     const lfuse_value now = squares(s->grad);
@@ -50,3 +57,10 @@ lfuse_value lfuse__rule_novograd(lfuse__rule_step *s)
     s->fresh[0] = lfuse_add(lfuse_mul(s->old[0], beta1), step);
     return lfuse_sub(s->p, lfuse_mul(s->h[LFUSE__HYPER_lr], s->fresh[0]));
 }
+
+const lfuse__rule lfuse__rule_NOVOGRAD = {
+    .name = "novograd", .step = novograd, .switches = LFUSE_OPTIM_GRAD_AVERAGING,
+    .hypers = { H(lr, 1e-2, NONNEGATIVE), BETAS(0.95, 0.98), H(eps, 1e-8, NONNEGATIVE), H(weight_decay, 0,
+        NONNEGATIVE), END },
+    .states = { STATE("exp_avg"), { "exp_avg_sq", 0, ZEROS, true, 0 } },
+};

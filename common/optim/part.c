@@ -174,7 +174,7 @@ static int bind_numbers(const lfuse_optimizer *o, lfuse__optim_part *part, lfuse
             b[n++] = bind_number(o, part, lfuse__hyper_name(h->field), slot++, h->field);
     if (!lfuse__optim_counts(form->switches)) {
         b[n++] = lfuse_bind_scalar("t", (double)(o->steps + 1));
-        if (form->rule->step == lfuse__rule_nadam) b[n++] = bind_number(o, part, "product", slot++, LFUSE__HYPER_END);
+        if (form->rule->product) b[n++] = bind_number(o, part, "product", slot++, LFUSE__HYPER_END);
     }
     if (form->clip != LFUSE_CLIP_NONE) b[n++] = lfuse_bind_scalar("clip_limit", o->options.clip_limit);
     if (form->switches & LFUSE_OPTIM_AVERAGE)
@@ -199,7 +199,7 @@ lfuse_status lfuse__optim_part_match(lfuse_optimizer *o, lfuse__optim_part *part
     if (inputs && inputs->lr) b[n++] = lfuse_bind_tensor("lr", inputs->lr);
     if (inputs && inputs->found_inf) b[n++] = lfuse_bind_tensor("found_inf", inputs->found_inf);
     if (part->steps) b[n++] = lfuse_bind_tensor("steps", part->steps);
-    if (part->steps && group->form.rule->step == lfuse__rule_nadam)
+    if (part->steps && group->form.rule->product)
         b[n++] = lfuse_bind_tensor("product", part->product);
     return lfuse__plan_match(part->plan, stream, b, n);
 }

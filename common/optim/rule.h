@@ -43,7 +43,7 @@ typedef struct lfuse__rule_step {
     lfuse_value fresh[LFUSE__RULE_STATES]; /* set by the rule */
     lfuse_value h[LFUSE__HYPER_COUNT];     /* numbers; those of the rule's row alone */
     lfuse_value t;                         /* number of the step, from 1 on */
-    lfuse_value product, fresh_product;    /* NADAM: of the momenta before this step, and with it */
+    lfuse_value product, fresh_product;    /* where the rule keeps it: of the momenta before this step, and with it */
 } lfuse__rule_step;
 /* Returns the new parameter. */
 typedef lfuse_value lfuse__rule_function(lfuse__rule_step *s);
@@ -77,6 +77,7 @@ typedef struct lfuse__rule {
     lfuse__rule_function *step;
     unsigned switches; /* of its own that it knows */
     bool matrices;     /* it looks at members as matrices: lists of elements are of rank MATRIX */
+    bool product;      /* it takes and sets the product of the momenta of all steps */
     lfuse__rule_hyper hypers[LFUSE__RULE_HYPERS + 1];
     lfuse__rule_state states[LFUSE__RULE_STATES + 1];
 } lfuse__rule;
@@ -121,8 +122,26 @@ lfuse_value lfuse__rule_square(lfuse_value old, lfuse_value x, lfuse_value beta)
 /* Whether this is the first step, as a number. */
 lfuse_value lfuse__rule_first(const lfuse__rule_step *s);
 
-lfuse__rule_function lfuse__rule_sgd, lfuse__rule_adam, lfuse__rule_adamw, lfuse__rule_adagrad, lfuse__rule_rmsprop,
-    lfuse__rule_adadelta, lfuse__rule_adamax, lfuse__rule_nadam, lfuse__rule_radam, lfuse__rule_asgd, lfuse__rule_rprop,
-    lfuse__rule_lion, lfuse__rule_lamb, lfuse__rule_novograd, lfuse__rule_adafactor;
+/*
+ * The rules: a file has the function of each and, behind it, its row, with defaults as torch.optim's, else the papers'.
+ * The public table of rules, of which these are the names, declares the rows. Shorter words for them:
+ */
+#define LFUSE__RULE_DECLARE(name, number, text) extern const lfuse__rule lfuse__rule_##name;
+LFUSE_RULE_MAP(LFUSE__RULE_DECLARE)
+#undef LFUSE__RULE_DECLARE
+#define ANY LFUSE__RANGE_ANY
+#define NONNEGATIVE LFUSE__RANGE_NONNEGATIVE
+#define POSITIVE LFUSE__RANGE_POSITIVE
+#define BELOW_1 LFUSE__RANGE_BELOW_1
+#define H(field, value, range) { LFUSE__HYPER_##field, value, range }
+#define END { LFUSE__HYPER_END, 0, ANY }
+#define ZEROS LFUSE__HYPER_END
+#define BETAS(first, second) H(beta1, first, BELOW_1), H(beta2, second, BELOW_1)
+#define ADAM(rate, decay)                                                                                              \
+    H(lr, rate, NONNEGATIVE), BETAS(0.9, 0.999), H(eps, 1e-8, NONNEGATIVE), H(weight_decay, decay, NONNEGATIVE)
+#define STATE(name) { name, 0, ZEROS, false, 0 }
+#define MOMENTS STATE("exp_avg"), STATE("exp_avg_sq")
+#define AMSGRAD { "max_exp_avg_sq", LFUSE_OPTIM_AMSGRAD, ZEROS, false, 0 }
+#define MOMENTUM { "momentum_buffer", LFUSE__OPTIM_MOMENTUM, ZEROS, false, 0 }
 
 #endif

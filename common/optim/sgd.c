@@ -19,7 +19,7 @@ static lfuse_value with_momentum(lfuse__rule_step *s, lfuse_value grad)
     return s->fresh[0];
 }
 
-lfuse_value lfuse__rule_sgd(lfuse__rule_step *s)
+static lfuse_value sgd(lfuse__rule_step *s)
 {
     const bool last = s->switches & LFUSE_OPTIM_DECAY_LAST;
     lfuse_value d = last ? s->grad : lfuse__rule_decayed(s, s->grad);
@@ -28,3 +28,10 @@ lfuse_value lfuse__rule_sgd(lfuse__rule_step *s)
     if (last) d = lfuse__rule_decayed(s, d);
     return lfuse_sub(s->p, lfuse_mul(s->h[LFUSE__HYPER_lr], d));
 }
+
+const lfuse__rule lfuse__rule_SGD = {
+    .name = "sgd", .step = sgd, .switches = LFUSE_OPTIM_NESTEROV | LFUSE_OPTIM_DECAY_LAST,
+    .hypers = { H(lr, 1e-3, NONNEGATIVE), H(momentum, 0, NONNEGATIVE), H(dampening, 0, ANY), H(weight_decay, 0,
+        NONNEGATIVE), END },
+    .states = { MOMENTUM },
+};
