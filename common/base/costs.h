@@ -38,11 +38,26 @@ typedef struct lfuse__strassen_costs {
     double another_split; /* of the time of a product, for each time that k is halved */
 } lfuse__strassen_costs;
 
+/* Chains of products in one launch, whose groups hand values on: common/kernels/network.c. Times in cycles. */
+typedef struct lfuse__network_costs {
+    int tagged_values;      /* of a block of rows, that are handed on in tagged words; more wait for a counter */
+    int tagged_readers;     /* groups that read them, at most */
+    double cache_bytes;     /* that a compute unit gets from the cache in a cycle */
+    double weights;         /* times the bytes of weights, which are read once, against values that are handed on */
+    double exchange;        /* of a sum between work-items */
+    double tag;             /* of tagged words, for each group that reads them */
+    double counter, arrival; /* of the way to a counter and back, and of each group that arrives at it */
+    double most;            /* of a layer; launches of their own are taken for faster than more */
+    double narrow_products; /* of a layer of f16 or bf16 beside units for matrices, at most */
+} lfuse__network_costs;
+
 typedef struct lfuse__costs {
     unsigned vendor, generation; /* as in the facts; 0: not those of one vendor's device */
+    double lanes;                /* multiply-adds of f32 that a compute unit does in a cycle */
     double operations_per_byte;  /* simple operations in the time of one byte from memory: common/plan/reuse.c */
     lfuse__rows_costs rows;
     lfuse__strassen_costs strassen;
+    lfuse__network_costs network;
 } lfuse__costs;
 
 lfuse__costs lfuse__costs_of(const lfuse__facts *facts);

@@ -2,20 +2,15 @@
 /* Chains of products in one launch: shapes for sizes, argument words. The kernel is text/mlp.k. */
 #include <string.h>
 
+#include "common/base/costs.h"
 #include "common/base/error.h"
 #include "common/kernels/families.h"
 #include "common/matmul/mlp.h"
 
 enum {
     DEEPEST = 16,           /* vectors of weights that a work-item holds: 64 registers */
-    MOST_TAGGED = 1024,     /* values of a block of rows that are handed on in tagged words: 8 KB */
-    READERS = 16,           /* groups that read the same tagged words, at most */
-    MOST_READERS = 32,      /* of all copies: with 128, counters took 15.5 us where tagged words took 21 */
-    LOCAL_BYTES = 46 << 10, /* of the 48 KB that every such device has */
-    MANY_CLOCKS = 5000,     /* of a layer by cost(): a launch of its own takes no longer. Eight of 64 x 512 x 512 took
-                               39.1 us in one launch, 33.8 in eight; with those of 512 and 10 columns in one,
-                               784-512-512-10 for 64 rows took 20.6, without 17.5 */
-    NARROW_PRODUCTS = 1 << 21, /* of a layer of f16 or bf16 beside a library with tensor cores, at most */
+    READERS = 16,           /* groups that read one copy of tagged words */
+    OTHER_BYTES = 2 << 10,  /* of local memory, for what a group has beside sums and rows */
     VECTOR = 4,
     TEAMS = LFUSE__GROUP / LFUSE__TEAM
 };
@@ -97,23 +92,24 @@ static int exchanges(const lfuse__product_class *p)
 }
 
 /*
- * What a layer takes of a group, in clocks: fma of four to a work-item's vector, eight teams on four schedulers; values
+ * What a layer takes of a group, in cycles: fma of four to a work-item's vector, by the lanes of a compute unit; values
  * that are handed on, and weights, of `size` bytes each, at what a compute unit gets from the cache; folding of the
  * sums; and that each group of a block of rows waits for all others of it, in tagged words, which all of them read, or
- * behind a counter, whose way there and back is longer, whatever they are. The factors are those that found the
- * fastest of 3 to 16 shapes of each of six networks on an H200 (f32, 1, 16 and 64 rows of 128 and 512, 16 of 784, 512,
- * 512, 10): eight layers of 1 x 128 in 32 groups take 18.0 us, in 16 14.0, in 8 9.6, in 4 11.5.
+ * behind a counter, whose way there and back is longer, whatever they are.
  */
-static double cost(const lfuse__product_class *p, const lfuse__network *w, unsigned size)
+static double cost(const lfuse__costs *costs, const lfuse__product_class *p, const lfuse__network *w, unsigned size)
 {
     const double k = (double)most_deep(w), groups = (double)parts_of(most_columns(w), p->columns);
-    const double fma = 2.0 * VECTOR * p->rows * p->depth;
-    const double bytes = (p->counted ? 4.0 : 8.0) * k * p->rows + 1.5 * size * k * p->columns;
+    const lfuse__network_costs *of = &costs->network;
+    const double fma = LFUSE__GROUP / costs->lanes * VECTOR * p->rows * p->depth;
+    const double bytes = (p->counted ? 4.0 : 8.0) * k * p->rows + of->weights * size * k * p->columns;
 
-    return fma + bytes / 40 + 24.0 * exchanges(p) + (p->counted ? 1000 + 4 * groups : 40 * groups);
+    return fma + bytes / of->cache_bytes + of->exchange * exchanges(p) +
+           (p->counted ? of->counter + of->arrival * groups : of->tag * groups);
 }
 
-static bool shape(const lfuse__facts *facts, const lfuse__network *w, int rows, int columns, lfuse__product_class *p)
+static bool shape(const lfuse__facts *facts, const lfuse__network_costs *costs, const lfuse__network *w, int rows,
+                  int columns, lfuse__product_class *p)
 {
     const int64_t each = LFUSE__GROUP / (columns / VECTOR);
     const int64_t deep = parts_of(most_deep(w), each);
@@ -125,8 +121,10 @@ static bool shape(const lfuse__facts *facts, const lfuse__network *w, int rows, 
     p->rows = rows;
     p->columns = columns;
     p->depth = depth;
-    p->counted = rows * most_deep(w) > MOST_TAGGED || parts_of(most_columns(w), columns) > MOST_READERS;
-    return groups_of(p, w) <= (int64_t)facts->resident_groups && local_bytes(p) <= LOCAL_BYTES;
+    p->counted = rows * most_deep(w) > costs->tagged_values ||
+                 parts_of(most_columns(w), columns) > costs->tagged_readers;
+    return groups_of(p, w) <= (int64_t)facts->resident_groups &&
+           local_bytes(p) + OTHER_BYTES <= (int64_t)facts->info.local_bytes;
 }
 
 /* Of the largest layer. */
@@ -135,11 +133,7 @@ static double products_of(const lfuse__network *w)
     return (double)w->m * (double)most_deep(w) * (double)most_columns(w);
 }
 
-/*
- * By products of f16 and bf16: those of the device's maker, and tiles where they can. This kernel does not use them.
- * Eight layers of f16 on an H200, one launch against the stages in their fastest ways, by products of a layer: up to
- * 2^21 0.66 (8 x 256) to 0.93 (1 x 128), at 2^22 0.87 (64 x 256) to 1.04 (16 x 512, 4 x 1024), at 2^24 1.67.
- */
+/* By products of f16 and bf16: those of the device's maker, and tiles where they can. This kernel does not use them. */
 static bool units_are_used(const lfuse__facts *facts)
 {
     return facts->products == LFUSE__PRODUCTS_TUNED || facts->matrix_units;
@@ -148,6 +142,7 @@ static bool units_are_used(const lfuse__facts *facts)
 lfuse_status lfuse__network_choose(const lfuse__facts *facts, const lfuse__network *w, lfuse__kernel_class *c)
 {
     static const int rows[] = { 1, 4, 8, 16 };
+    const lfuse__costs costs = lfuse__costs_of(facts);
     const unsigned size = lfuse__type_bytes(c->operands[LFUSE__PRODUCT_B].type);
     lfuse__product_class tried = c->product, best = tried;
     bool found = false;
@@ -159,13 +154,13 @@ lfuse_status lfuse__network_choose(const lfuse__facts *facts, const lfuse__netwo
                             facts->info.name);
     if (!fits(c, w->nlayers))
         return lfuse__error(LFUSE_ERR_UNSUPPORTED, "%d layers take more argument words than a launch has", w->nlayers);
-    if (size < sizeof(float) && units_are_used(facts) && products_of(w) > NARROW_PRODUCTS)
+    if (size < sizeof(float) && units_are_used(facts) && products_of(w) > costs.network.narrow_products)
         return lfuse__error(LFUSE_ERR_UNSUPPORTED, "%lld rows of layers of up to %lld x %lld: tensor cores are "
                             "taken for faster", (long long)w->m, (long long)most_deep(w), (long long)most_columns(w));
     for (i = 0; i < sizeof rows / sizeof *rows; i++)
         for (columns = VECTOR; columns <= 8 * VECTOR; columns *= 2) {
-            if (!shape(facts, w, rows[i], columns, &tried)) continue;
-            if (found && cost(&tried, w, size) >= cost(&best, w, size)) continue;
+            if (!shape(facts, &costs.network, w, rows[i], columns, &tried)) continue;
+            if (found && cost(&costs, &tried, w, size) >= cost(&costs, &best, w, size)) continue;
             best = tried;
             found = true;
         }
@@ -173,7 +168,7 @@ lfuse_status lfuse__network_choose(const lfuse__facts *facts, const lfuse__netwo
         return lfuse__error(LFUSE_ERR_UNSUPPORTED, "%lld rows of layers of up to %lld x %lld are more than the %u "
                             "work-groups hold that run at the same time", (long long)w->m, (long long)most_deep(w),
                             (long long)most_columns(w), facts->resident_groups);
-    if (cost(&best, w, size) > MANY_CLOCKS)
+    if (cost(&costs, &best, w, size) > costs.network.most)
         return lfuse__error(LFUSE_ERR_UNSUPPORTED, "%d layers of %lld rows, up to %lld x %lld: launches of their own "
                             "are taken for faster", w->nlayers, (long long)w->m, (long long)most_deep(w),
                             (long long)most_columns(w));

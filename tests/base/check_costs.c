@@ -36,13 +36,16 @@ TEST(other_devices_have_the_generic_row)
 }
 
 /* As many as hide the latencies of memory, from a work-group of 256 on. */
-TEST(work_items_follow_from_the_width_of_subgroups)
+TEST(lanes_and_work_items_follow_from_the_width_of_subgroups)
 {
+    ck_assert(costs_of(LFUSE__VENDOR_NVIDIA, 90, 32, false).lanes == 128);
+    ck_assert(costs_of(0, 0, 32, false).lanes == 128 && costs_of(AMD, 0, 64, false).lanes == 128);
+    ck_assert(costs_of(0, 0, 8, false).lanes == 32 && costs_of(0, 0, 1, false).lanes == 128);
     ck_assert_int_eq(costs_of(AMD, 0, 64, false).rows.unit_items, 1024);
     ck_assert_int_eq(costs_of(0, 0, 32, false).rows.unit_items, 1024);
     ck_assert_int_eq(costs_of(0, 0, 16, false).rows.unit_items, 512);
     ck_assert_int_eq(costs_of(0, 0, 8, false).rows.unit_items, 256);
-    ck_assert_int_eq(costs_of(0, 0, 1, false).rows.unit_items, 256);
+    ck_assert_int_eq(costs_of(0, 0, 1, false).rows.unit_items, 1024);
 }
 
 static void ck_complete(const lfuse__costs *c)
@@ -53,6 +56,7 @@ static void ck_complete(const lfuse__costs *c)
     ck_assert(c->rows.line_bytes >= c->rows.sector_bytes && c->rows.sector_bytes > 0 && c->rows.unit_items >= 256);
     ck_assert(c->rows.staged_single && c->rows.staged_item && c->rows.staged_team);
     ck_assert(c->strassen.ends > 0 && c->strassen.narrow_ends > 0 && c->strassen.launch > 0 && c->strassen.least > 0);
+    ck_assert(c->lanes > 0 && c->network.cache_bytes > 0 && c->network.most > 0);
     for (i = 0; i <= LFUSE__STRASSEN_LEVELS; i++) ck_assert(c->strassen.streaming[i] > 0);
 }
 

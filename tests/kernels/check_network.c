@@ -152,11 +152,16 @@ static void declined(const lfuse__facts *facts, int count, int64_t rows, int64_t
 TEST(refusals)
 {
     lfuse__facts facts = network_facts(UNITS);
-    lfuse__kernel_class c = chosen(1, 64, UNITS);
+    lfuse__kernel_class c = chosen(64, 384, UNITS);
     lfuse__strbuf text = LFUSE__STRBUF_INIT;
     declined(&facts, LAYERS, 64, 4096, "132 work-groups");
     declined(&facts, LFUSE__NETWORK_LAYERS + 1, 1, 64, "argument words");
     declined(&facts, 3, 64, 512, "3 layers of 64 rows, up to 512 x 512: launches of their own");
+    facts.simd = 8; /* a generic device, with a quarter of the lanes */
+    declined(&facts, 3, 64, 384, "3 layers of 64 rows, up to 384 x 384: launches of their own");
+    facts.simd = 32, facts.info.local_bytes = 2048;
+    declined(&facts, 3, 1, 64, "132 work-groups");
+    facts = network_facts(UNITS);
     facts.resident_groups = 1;
     declined(&facts, LAYERS, 1, 512, "1 work-groups");
     facts.resident_groups = 0;
