@@ -17,6 +17,9 @@ static const lfuse__costs table[] = {
               .staged_single = 32768, .staged_item = 4096, .staged_team = 65536},
      .strassen = {.ends = 64, .narrow_ends = 256, .launch = 2e-6, .least = 20e-6, .streaming = {1, 0.95, 0.9},
                   .tiles = {{128, 128, 1}, {64, 128, 0.85}, {64, 64, 0.7}}, .another_split = 0.02},
+     .tiles = {.fitted = true, .start = 4800, .another_round = 500, .slicing = 0.21, .unaligned = 600, .overlap = 2800,
+               .worth_sharing = 1.1, .on_the_way = 16, .bytes = 16, .skinny_launch = 6200, .skinny_rate = 42,
+               .parts = {{1750, 1100, 1.07}, {2500, 1600, 1.1}}},
      /*
       * Those that found the fastest of 3 to 16 shapes of each of six networks (f32, 1, 16 and 64 rows of 128 and 512,
       * 16 of 784, 512, 512, 10): eight layers of 1 x 128 in 32 groups take 18.0 us, in 16 14.0, in 8 9.6, in 4 11.5. By
@@ -33,8 +36,9 @@ static const lfuse__costs table[] = {
 
 /*
  * Any GPU. Most do more operations in the time of a byte than Hopper; lines and registers are those of all vendors'
- * larger GPUs. Launches are taken for slower, so that what costs more of them has to gain more. What is handed on
- * between the groups of a launch has been measured on no other GPU.
+ * larger GPUs. Launches, and groups that meet, are taken for slower, so that what costs more of them has to gain more.
+ * The rate of a shape of tiles is what an element's way through local memory leaves, within a fifth of what was
+ * measured on Hopper. What is handed on between the groups of a launch has been measured on no other GPU.
  */
 static const lfuse__costs generic = {
     .operations_per_byte = 4,
@@ -42,6 +46,9 @@ static const lfuse__costs generic = {
              .staged_single = 32768, .staged_item = 4096, .staged_team = 65536},
     .strassen = {.ends = 64, .narrow_ends = 256, .launch = 5e-6, .least = 50e-6, .streaming = {1, 0.9, 0.8},
                  .tiles = {{128, 128, 1}, {64, 128, 0.85}, {64, 64, 0.7}}, .another_split = 0.02},
+    .tiles = {.wait = 400, .operand = 1.1, .cache_bytes = 64, .units = 8, .start = 9600, .another_round = 1000,
+              .slicing = 0.21, .unaligned = 600, .overlap = 2800, .worth_sharing = 1.2, .on_the_way = 16, .bytes = 16,
+              .skinny_launch = 12400, .skinny_rate = 42, .parts = {{3500, 2200, 1.15}, {5000, 3200, 1.2}}},
     .network = {.tagged_values = 1024, .tagged_readers = 32, .cache_bytes = 40, .weights = 1.5,
                 .exchange = 24, .tag = 40, .counter = 1000, .arrival = 4, .most = 5000,
                 .narrow_products = 1 << 21},
@@ -68,13 +75,14 @@ static void derive(const lfuse__facts *facts, lfuse__costs *costs)
 lfuse__costs lfuse__costs_of(const lfuse__facts *facts)
 {
     const lfuse__costs *found = NULL;
-    lfuse__costs costs = generic;
+    lfuse__costs costs;
     size_t i;
 
     for (i = 0; i < sizeof table / sizeof *table; i++)
         if (table[i].vendor == facts->vendor && (!found || table[i].generation <= facts->generation))
             found = &table[i];
     if (found && !facts->vector_lanes) return *found;
+    costs = generic;
     derive(facts, &costs);
     if (facts->vector_lanes) costs.strassen = cpu_strassen;
     return costs;

@@ -24,10 +24,10 @@ typedef struct lfuse__rows_costs {
     uint64_t staged_team;   /* each summed by a team */
 } lfuse__rows_costs;
 
-/* Strassen's algorithm: common/plan/strassen_cost.c. */
+/* Strassen's algorithm: common/matmul/strassen_cost.c. */
 typedef struct lfuse__strassen_costs {
     double ends;        /* a sum of k terms takes as long as one of so many more, without what begins and ends it */
-    double narrow_ends; /* the same on units for matrices */
+    double narrow_ends; /* the same on tensor cores */
     double launch;      /* seconds from one kernel to the next */
     double least;       /* seconds: what takes less at the device's rate is bound by latencies */
     double streaming[LFUSE__STRASSEN_LEVELS + 1]; /* of the rate of copies, what a kernel of 7^L matrices reaches */
@@ -38,7 +38,35 @@ typedef struct lfuse__strassen_costs {
     double another_split; /* of the time of a product, for each time that k is halved */
 } lfuse__strassen_costs;
 
-/* Chains of products in one launch, whose groups hand values on: common/kernels/network.c. Times in cycles. */
+/* What parts of k cost, in cycles. */
+typedef struct lfuse__parts_costs {
+    double meeting; /* of groups that meet */
+    double latency; /* of a way to memory, for up to `on_the_way` vectors of a work-item */
+    double worth;   /* factor of the time, as what parts write costs more than is counted */
+} lfuse__parts_costs;
+
+/* Products by tiles: common/matmul/tile_cost.c. Times in cycles. */
+typedef struct lfuse__tiles_costs {
+    bool fitted;          /* to this device: the columns `wait` and `rate` of the table of shapes */
+    double wait;          /* of any shape, where it is not: beside the products of a k-tile */
+    double operand;       /* then too: products that a work-item does in the time of an element from local memory */
+    double cache_bytes;   /* then too: that a compute unit gets from the cache in a cycle, for local memory */
+    double units;         /* then too: how much faster tensor cores are */
+    double start;         /* of a launch beside its groups' products */
+    double another_round; /* of each round of groups behind the first */
+    double slicing;       /* of an element of a tile for each slice but the first: they are added in local memory */
+    double unaligned;     /* of a k-tile that is loaded element by element, as rows are no whole vectors */
+    double overlap;       /* that a launch gains where the next one comes up beside it */
+    double worth_sharing; /* factor of the time of tiles that are shared out, as what parts write costs more than is
+                             counted */
+    double on_the_way;    /* vectors of a work-item that are loaded at a time */
+    double bytes;         /* that a compute unit moves in a cycle */
+    double skinny_launch; /* of the launch behind a product of few rows or columns */
+    double skinny_rate;   /* products a cycle of such a product */
+    lfuse__parts_costs parts[2]; /* added by multiply-adds, and on tensor cores */
+} lfuse__tiles_costs;
+
+/* Chains of products in one launch, whose groups hand values on: common/matmul/mlp.c. Times in cycles. */
 typedef struct lfuse__network_costs {
     int tagged_values;      /* of a block of rows, that are handed on in tagged words; more wait for a counter */
     int tagged_readers;     /* groups that read them, at most */
@@ -48,7 +76,7 @@ typedef struct lfuse__network_costs {
     double tag;             /* of tagged words, for each group that reads them */
     double counter, arrival; /* of the way to a counter and back, and of each group that arrives at it */
     double most;            /* of a layer; launches of their own are taken for faster than more */
-    double narrow_products; /* of a layer of f16 or bf16 beside units for matrices, at most */
+    double narrow_products; /* of a layer of f16 or bf16 beside tensor cores, at most */
 } lfuse__network_costs;
 
 typedef struct lfuse__costs {
@@ -57,6 +85,7 @@ typedef struct lfuse__costs {
     double operations_per_byte;  /* simple operations in the time of one byte from memory: common/plan/reuse.c */
     lfuse__rows_costs rows;
     lfuse__strassen_costs strassen;
+    lfuse__tiles_costs tiles;
     lfuse__network_costs network;
 } lfuse__costs;
 

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/base/costs.h"
 #include "common/base/error.h"
 #include "common/matmul/provider.h"
 #include "common/matmul/solver.h"
@@ -119,17 +120,17 @@ static lfuse_status find_summed(const lfuse__facts *facts, const int64_t *extent
 {
     const double units = facts->info.compute_units ? facts->info.compute_units : 1;
     const double bytes = 3 * (double)extents[0] * (double)extents[1] * (double)lfuse__type_bytes(c->product.sum);
+    const lfuse__tiles_costs costs = lfuse__costs_of(facts).tiles;
     const double with = find(facts, extents, c, false, ahead, &c->product);
     lfuse__kernel_class plain = *c;
     double apart;
 
     plain.product.column_sums = 0;
-    apart = find(facts, extents, &plain, false, ahead, &plain.product) + LFUSE__TILES_START +
-            bytes / LFUSE__TILES_BYTES / units;
+    apart = find(facts, extents, &plain, false, ahead, &plain.product) + costs.start + bytes / costs.bytes / units;
     if (with < 0)
         return lfuse__error(LFUSE_ERR_UNSUPPORTED, "no tiles of a product of %" PRId64 " x %" PRId64 " x %" PRId64
                             " sum columns", extents[0], extents[1], extents[2]);
-    if (with + LFUSE__TILES_MEETING <= apart) return LFUSE_OK;
+    if (with + costs.parts[0].meeting <= apart) return LFUSE_OK;
     return lfuse__error(LFUSE_ERR_UNSUPPORTED, "to sum the columns of a product of %" PRId64 " x %" PRId64 " x %" PRId64
                         ", a launch of its own is taken for faster", extents[0], extents[1], extents[2]);
 }

@@ -2,9 +2,10 @@
 /* Products one of whose sides is a few rows or columns: the kernel is text/gemm_skinny.k. */
 #include <math.h>
 
-#include "common/matmul/skinny.h"
+#include "common/base/costs.h"
 #include "common/base/error.h"
 #include "common/kernels/template.h"
+#include "common/matmul/skinny.h"
 
 #include "common/kernels/text/gemm_skinny.k.h"
 #include "common/kernels/text/gemm_skinny_store.k.h"
@@ -124,27 +125,26 @@ static lfuse_status emit(lfuse__strbuf *out, const char *name, const lfuse__kern
 
 /* ---- how it is cut up ---- */
 
-enum { THIN_GROUPS = 4 /* of a compute unit, for its memory to be busy */ };
-
-/* Cycles of a second launch, and products a cycle of a compute unit: fitted as those of tile_cost.c. */
-static const double launch = 6200, rate = 42;
-
 /* As many parts as keep all units reading. */
 static bool cost(const lfuse__product_class *p, const lfuse__facts *facts, const int64_t *extents, lfuse__cut *c)
 {
+    const lfuse__costs costs = lfuse__costs_of(facts);
     const int64_t units = facts->info.compute_units ? facts->info.compute_units : 1;
+    const int64_t wanted = units * (costs.rows.unit_items / LFUSE__GROUP);
     const int64_t batch = p->batched ? extents[LFUSE__PRODUCT_BATCH] : 1;
     const int64_t length = p->rows == p->item_rows ? extents[1] : extents[0];
     const double wide = (double)length * (double)extents[2] * (double)batch;
     const double few = p->rows == p->item_rows ? p->rows : p->columns;
     c->down = lfuse__tiles_parts(extents[0], p->rows), c->across = lfuse__tiles_parts(extents[1], p->columns);
     c->k_tiles = lfuse__tiles_parts(extents[2], p->depth);
-    c->parts = lfuse__tiles_parts(THIN_GROUPS * units, batch * c->down * c->across);
+    c->parts = lfuse__tiles_parts(wanted, batch * c->down * c->across);
     if (c->parts > c->k_tiles) c->parts = c->k_tiles ? c->k_tiles : 1;
     if (c->parts > LFUSE__MOST_PARTS) c->parts = LFUSE__MOST_PARTS;
-    const double products = wide * few / rate, bytes = wide * lfuse__type_bytes(p->sum) / LFUSE__TILES_BYTES;
+    const double products = wide * few / costs.tiles.skinny_rate;
+    const double bytes = wide * lfuse__type_bytes(p->sum) / costs.tiles.bytes;
     const double groups = (double)(batch * c->down * c->across * c->parts);
-    c->time = launch + LFUSE__TILES_START + (products > bytes ? products : bytes) / fmin(groups, (double)units);
+    c->time = costs.tiles.skinny_launch + costs.tiles.start +
+              (products > bytes ? products : bytes) / fmin(groups, (double)units);
     return true;
 }
 

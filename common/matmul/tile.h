@@ -26,9 +26,6 @@ enum {
 enum {
     LFUSE__TILES_BAND = 8,       /* consecutive groups take so many tiles along m, then go on along n, for the cache */
     LFUSE__TILES_TICKETS = 1024, /* tiles whose parts can meet in one launch */
-    LFUSE__TILES_START = 4800,   /* cycles of a launch beside its groups' products */
-    LFUSE__TILES_MEETING = 1750, /* cycles that it takes for groups to add up their parts */
-    LFUSE__TILES_BYTES = 16,     /* that a compute unit moves in a cycle */
     LFUSE__MOST_PARTS = 32,      /* of k */
     LFUSE__TILES_VECTOR = 16     /* bytes of accumulators in a vector */
 };

@@ -1,22 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The shapes of tiles, how products are cut up into them, and a clock of what that takes, set on one device. */
+/* The shapes of tiles, how products are cut up into them, and a model of what that takes. */
 #include <math.h>
 
+#include "common/base/costs.h"
 #include "common/matmul/grouped.h"
 #include "common/matmul/tile.h"
 
 /*
  * Tiles of f32 sums; those of f64 are half as wide and high.
- *   residents  groups that a compute unit has registers and local memory for; the kernel is compiled for so many
- *   wait       cycles of a k-tile that pass beside its products where nobody else has any to do
- *   rate       products a cycle of a full unit
- * Fitted to the times of all tilings of 38 products on an H100 (f32). The rows of 16 x 32 x 64, 16 x 32 x 32, 32 x 32 x
- * 32 and 32 x 64 x 32 by 8 x 8 were then set by hand to races on an H200, and the wait of the first to layers whose
- * weights come from memory and not from its caches. Those on tensor cores were fitted to times on an H200. Other
- * devices differ by factors that are about the same for all.
+ *   residents  groups that a compute unit of NVIDIA has registers and local memory for; the kernel is compiled for so
+ *              many
+ *   wait       cycles of a k-tile that pass beside its products where nobody else has any to do, on Hopper
+ *   rate       products a cycle of a full unit, on Hopper
+ * Those of other devices follow from the shape: model_of(). Fitted to the times of all tilings of 38 products on an
+ * H100 (f32). The rows of 16 x 32 x 64, 16 x 32 x 32, 32 x 32 x 32 and 32 x 64 x 32 by 8 x 8 were then set by hand to
+ * races on an H200, and the wait of the first to layers whose weights come from memory and not from its caches. Those
+ * on tensor cores were fitted to times on an H200.
  */
 typedef struct shape {
-    int rows, columns, depth, item_rows, item_columns, slices, ahead;
+    int rows, columns, depth, item_rows, item_columns, slices, prefetch;
     int residents;
     double wait, rate;
     const lfuse__solver *solver;
@@ -57,7 +59,7 @@ void lfuse__tiles_shape(lfuse__product_class *p, int number)
     p->item_rows = s->item_rows / scale(p);
     p->item_columns = s->item_columns / scale(p);
     p->slices = s->slices;
-    p->prefetch = s->ahead;
+    p->prefetch = s->prefetch;
     p->occupancy = s->residents;
     p->solver = s->solver;
 }
@@ -101,24 +103,44 @@ static const shape *shape_of(const lfuse__product_class *p)
     return NULL;
 }
 
-/*
- * In cycles, fitted with the table above:
- *   start          of a launch beside its groups' products
- *   another_round  of each round of groups behind the first
- *   slicing        of an element of a tile for each slice but the first: slices are added through local memory
- *   unaligned      of a k-tile that is loaded element by element, as rows are no whole vectors
- *   overlap        that a launch gains where the next one comes up beside it
- *   worth_sharing  factor of the time of tiles that are shared out, as what parts write costs more than is counted
- */
-static const double start = LFUSE__TILES_START, another_round = 500, slicing = 0.21, worth_sharing = 1.1,
-                    overlap = 2800, unaligned = 600, on_the_way = 16;
+/* What the time of a product by tiles of a shape depends on. */
+typedef struct tile_model {
+    const shape *s;
+    const lfuse__facts *facts;
+    lfuse__tiles_costs costs;
+    int by;               /* f64: 2, by which tiles are smaller */
+    int residents;        /* the columns of the table, for this device */
+    double wait, rate;
+} tile_model;
 
-/* What parts of k cost, where products are added by multiply-adds and on tensor cores. */
-static const struct parts_cost {
-    double meeting; /* of groups that meet */
-    double latency; /* of a way to memory, for up to `on_the_way` vectors of a work-item */
-    double worth;   /* factor of the time, as what parts write costs more than is counted */
-} parts_costs[] = {{LFUSE__TILES_MEETING, 1100, 1.07}, {2500, 1600, 1.1}};
+/* Groups that a compute unit has room for, as far as is known: a unit may have more local memory than a group. */
+static int residents_of(const shape *s, const lfuse__product_class *p, const lfuse__facts *facts, int registers)
+{
+    enum { COMPILED_FOR = 65536 /* registers */ };
+    const uint64_t bytes = (uint64_t)lfuse__tiles_local(p) * lfuse__type_bytes(p->sum);
+    const int by_registers = (int)((int64_t)s->residents * registers / COMPILED_FOR);
+    const int by_memory = (int)(facts->info.local_bytes / bytes);
+    const int least = by_registers < by_memory ? by_registers : by_memory;
+    return least > 1 ? least : 1;
+}
+
+static tile_model model_of(const lfuse__product_class *p, const lfuse__facts *facts)
+{
+    const lfuse__costs costs = lfuse__costs_of(facts);
+    const shape *s = shape_of(p);
+    tile_model k = {.s = s, .facts = facts, .costs = costs.tiles, .by = scale(p)};
+    const double sums = s->item_rows * s->item_columns, operands = s->item_rows + s->item_columns;
+    const double loaded = (1.0 / s->rows + 1.0 / s->columns) * (int)sizeof(float); /* bytes of each product */
+    if (costs.tiles.fitted) {
+        k.residents = s->residents, k.wait = s->wait, k.rate = s->rate;
+        return k;
+    }
+    k.residents = residents_of(s, p, facts, costs.rows.registers);
+    k.wait = costs.tiles.wait;
+    k.rate = 1 / ((1 + costs.tiles.operand * operands / sums) / costs.lanes + loaded / costs.tiles.cache_bytes);
+    if (s->solver == &lfuse__mma) k.rate *= costs.tiles.units;
+    return k;
+}
 
 /* Groups of each unit; a double, as a large batch of large products has more than any integer holds. */
 static double each_unit(const lfuse__facts *facts, double groups)
@@ -142,68 +164,77 @@ bool lfuse__tiles_have_many_rows(const lfuse__product_class *p)
     return s && has_many_rows(s);
 }
 
-static bool hands_over(const shape *s, const lfuse__facts *facts, bool whole, double groups)
+static bool hands_over(const tile_model *k, bool whole, double groups)
 {
-    const double each = each_unit(facts, groups);
-    if (s->solver == &lfuse__mma || (whole && has_many_rows(s))) return false;
-    return each == s->residents || 2 * each <= s->residents;
+    const double each = each_unit(k->facts, groups);
+    if (k->s->solver == &lfuse__mma || (whole && has_many_rows(k->s))) return false;
+    return each == k->residents || 2 * each <= k->residents;
 }
 
 bool lfuse__tiles_hand_over(const lfuse__product_class *p, const lfuse__facts *facts, uint64_t groups)
 {
-    const shape *s = shape_of(p);
-    return s && hands_over(s, facts, !p->split, (double)groups);
+    if (!shape_of(p)) return false;
+    const tile_model k = model_of(p, facts);
+    return hands_over(&k, !p->split, (double)groups);
+}
+
+/* Returns how many sums a tile has. */
+static double tile_of(const tile_model *k)
+{
+    return (double)(k->s->rows / k->by) * (k->s->columns / k->by);
 }
 
 /* Returns the cycles in which `beside` groups of a compute unit add up their slices. */
-static double slices_time(const shape *s, int by, double beside)
+static double slices_time(const tile_model *k, double beside)
 {
-    return slicing * (s->slices - 1) * (double)(s->rows / by) * (s->columns / by) * beside / s->residents;
+    return k->costs.slicing * (k->s->slices - 1) * tile_of(k) * beside / k->residents;
 }
 
-/* Returns the cycles of a k-tile whose products are `work` cycles, with `beside` groups on a compute unit. */
-static double k_tile_time(const shape *s, const lfuse__cut *c, double work, double beside)
+/* Returns the cycles of a k-tile, with `beside` groups on a compute unit. */
+static double k_tile_time(const tile_model *k, const lfuse__cut *c, double beside)
 {
-    const double wait = s->wait / s->ahead + (c->whole_vectors ? 0 : unaligned);
+    const double work = tile_of(k) * k->s->depth / k->rate;
+    const double wait = k->wait / k->s->prefetch + (c->whole_vectors ? 0 : k->costs.unaligned);
     return fmax(wait + work, beside * work);
 }
 
-static double time_of(const shape *s, int by, const lfuse__facts *facts, const lfuse__cut *c)
+static double time_of(const tile_model *k, const lfuse__cut *c)
 {
+    const shape *s = k->s;
     const double groups = (double)c->down * (double)c->across * (double)c->parts * (double)c->matrices;
-    const double all = each_unit(facts, groups), beside = fmin(all, s->residents), rounds = ceil(all / s->residents);
-    const double tile = (double)(s->rows / by) * (s->columns / by), work = tile * s->depth / s->rate;
-    const double k_tile = k_tile_time(s, c, work, beside);
-    const double items = tile * by * by / s->item_rows / s->item_columns * s->slices;
-    const double vectors = tile * by / 4 / items * (double)c->parts; /* that each adds up in the end */
-    const struct parts_cost *cost = &parts_costs[s->solver == &lfuse__mma];
-    const double end = c->parts > 1 ? cost->meeting + cost->latency * ceil(vectors / on_the_way) : 0;
-    const double round = (double)lfuse__tiles_parts(c->k_tiles, c->parts) * k_tile + slices_time(s, by, beside);
-    const double time = start + rounds * round + (rounds - 1) * another_round + end;
-    const double gained = facts->overlaps && hands_over(s, facts, c->parts == 1, groups) ? overlap : 0;
+    const double all = each_unit(k->facts, groups), beside = fmin(all, k->residents);
+    const double rounds = ceil(all / k->residents);
+    const double tile = tile_of(k), k_tile = k_tile_time(k, c, beside);
+    const double items = tile * k->by * k->by / s->item_rows / s->item_columns * s->slices;
+    const double vectors = tile * k->by / 4 / items * (double)c->parts; /* that each adds up in the end */
+    const lfuse__parts_costs *cost = &k->costs.parts[s->solver == &lfuse__mma];
+    const double end = c->parts > 1 ? cost->meeting + cost->latency * ceil(vectors / k->costs.on_the_way) : 0;
+    const double round = (double)lfuse__tiles_parts(c->k_tiles, c->parts) * k_tile + slices_time(k, beside);
+    const double time = k->costs.start + rounds * round + (rounds - 1) * k->costs.another_round + end;
+    const double gained = k->facts->overlaps && hands_over(k, c->parts == 1, groups) ? k->costs.overlap : 0;
     return (c->parts > 1 ? cost->worth * time : time) - gained;
 }
 
 /* Of tiles that are shared out: all rounds are full. */
-static double shared_time(const shape *s, int by, const lfuse__cut *c)
+static double shared_time(const tile_model *k, const lfuse__cut *c)
 {
-    const double tile = (double)(s->rows / by) * (s->columns / by), work = tile * s->depth / s->rate;
-    const double k_tile = k_tile_time(s, c, work, s->residents);
+    const shape *s = k->s;
+    const double k_tile = k_tile_time(k, c, k->residents);
     const double each = (double)lfuse__tiles_parts(c->shared * c->k_tiles, c->workers);
     const double alone = (double)(c->down * c->across - c->shared) / (double)c->workers * (double)c->k_tiles;
-    const double vectors = (double)(s->item_rows * s->item_columns) / 4 / by / s->slices;
+    const double vectors = (double)(s->item_rows * s->item_columns) / 4 / k->by / s->slices;
     const double most = (double)lfuse__tiles_parts(c->workers - 1, c->shared) + 1;
-    const struct parts_cost *cost = &parts_costs[s->solver == &lfuse__mma];
-    return worth_sharing * (start + (each + alone) * k_tile + slices_time(s, by, s->residents) + cost->meeting +
-                            cost->latency * ceil(vectors * most / on_the_way));
+    const lfuse__parts_costs *cost = &k->costs.parts[s->solver == &lfuse__mma];
+    return k->costs.worth_sharing * (k->costs.start + (each + alone) * k_tile + slices_time(k, k->residents) +
+                                     cost->meeting + cost->latency * ceil(vectors * most / k->costs.on_the_way));
 }
 
 /* False: it is no such cut. */
-static bool cut_shared(const shape *s, int by, const lfuse__facts *facts, lfuse__cut *c)
+static bool cut_shared(const tile_model *k, lfuse__cut *c)
 {
-    const int64_t units = facts->info.compute_units ? facts->info.compute_units : 1;
-    if (!lfuse__tiles_share(s->residents * units, c)) return false;
-    c->time = shared_time(s, by, c);
+    const int64_t units = k->facts->info.compute_units ? k->facts->info.compute_units : 1;
+    if (!lfuse__tiles_share(k->residents * units, c)) return false;
+    c->time = shared_time(k, c);
     return true;
 }
 
@@ -222,7 +253,7 @@ static bool whole_vectors(const lfuse__product_class *p, const int64_t *extents)
 static bool cut_tiles(const lfuse__product_class *p, const lfuse__facts *facts, const int64_t *extents,
                       lfuse__cut *best)
 {
-    const shape *s = shape_of(p);
+    const tile_model k = model_of(p, facts);
     lfuse__cut c = {.down = tiles_down(p, extents[0]),
                     .across = lfuse__tiles_parts(extents[1], p->columns),
                     .k_tiles = lfuse__tiles_parts(extents[2], p->depth),
@@ -231,10 +262,10 @@ static bool cut_tiles(const lfuse__product_class *p, const lfuse__facts *facts, 
     best->time = -1;
     if (p->split == LFUSE__SPLIT_STREAM_K) {
         *best = c;
-        return cut_shared(s, scale(p), facts, best);
+        return cut_shared(&k, best);
     }
     for (c.parts = p->split ? 2 : 1; c.parts <= (p->split ? LFUSE__MOST_PARTS : 1); c.parts++) {
-        c.time = time_of(s, scale(p), facts, &c);
+        c.time = time_of(&k, &c);
         if (best->time < 0 || c.time < best->time) *best = c;
     }
     return true;
@@ -264,17 +295,17 @@ bool lfuse__tiles_known(const lfuse__product_class *p)
 double lfuse__tiles_grouped_cost(const lfuse__product_class *p, const lfuse__facts *facts, int64_t members,
                                  const lfuse__matmul_sizes *sizes)
 {
-    const shape *s = shape_of(p);
-    const int by = scale(p);
+    const tile_model k = model_of(p, facts);
+    const shape *s = k.s;
     const double units = facts->info.compute_units ? facts->info.compute_units : 1;
     double tiles = 0, k_tiles = 0;
     for (int64_t i = 0; i < members; i++) {
-        const double of_one = (double)lfuse__tiles_parts(sizes[i].m, s->rows / by) * (double)sizes[i].matrices *
-                              (double)lfuse__tiles_parts(sizes[i].n, s->columns / by);
+        const double of_one = (double)lfuse__tiles_parts(sizes[i].m, s->rows / k.by) * (double)sizes[i].matrices *
+                              (double)lfuse__tiles_parts(sizes[i].n, s->columns / k.by);
         tiles += of_one;
         k_tiles += of_one * (double)(sizes[i].k + s->depth) / s->depth;
     }
-    const double all = ceil(tiles / units), beside = all < s->residents ? all : s->residents;
-    const double work = (double)(s->rows / by) * (s->columns / by) * s->depth / s->rate;
-    return k_tiles / (tiles < units ? tiles + 1 : units) * fmax(s->wait + work, beside * work) / fmax(beside, 1);
+    const double all = ceil(tiles / units), beside = all < k.residents ? all : k.residents;
+    const double work = tile_of(&k) * s->depth / k.rate;
+    return k_tiles / (tiles < units ? tiles + 1 : units) * fmax(k.wait + work, beside * work) / fmax(beside, 1);
 }

@@ -50,6 +50,38 @@ TEST(measured_choices)
 }
 
 /*
+ * Of GPUs that nobody has measured: large tiles for large products, whole ones or parts of k that fill the device for
+ * others, few rows by the kernel for them.
+ */
+TEST(choices_of_other_devices)
+{
+    static const struct {
+        unsigned simd, units, local_kib;
+        int64_t m, n, k;
+        const char *tiling;
+    } cases[] = {
+        {32, 132, 48, 4096, 4096, 4096, "64x128x16:8x8:1:0"},  {32, 132, 48, 256, 256, 16384, "32x64x32:8x8:4:8"},
+        {32, 132, 48, 1, 8192, 8192, "4x128x32:4x4:1:9"},      {32, 132, 48, 64, 128, 128, "16x32x64:4x4:8:0"},
+        {64, 60, 64, 4096, 4096, 4096, "128x128x16:8x16:1:0"}, {64, 60, 64, 1, 8192, 8192, "4x128x32:4x4:1:4"},
+        {64, 60, 64, 37, 61, 59, "16x32x64:4x4:8:0"},          {8, 512, 64, 64, 2048, 2048, "32x32x32:4x4:4:8"},
+        {8, 512, 64, 4096, 4096, 4096, "128x128x16:8x16:1:0"}, {16, 16, 40, 64, 128, 128, "16x32x32:4x4:4:0"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        lfuse__facts facts = facts_of(LFUSE__PRODUCTS_PORTABLE);
+        lfuse__matmul_candidate all[LFUSE__MATMUL_CANDIDATES];
+        lfuse__kernel_class c;
+        char name[LFUSE__MATMUL_CANDIDATE_NAME];
+        facts.vendor = facts.generation = 0;
+        facts.simd = cases[i].simd, facts.info.compute_units = cases[i].units;
+        facts.info.local_bytes = 1024 * cases[i].local_kib;
+        class_of(&c, LFUSE_F32);
+        ck_assert_int_gt(lfuse__matmul_candidates(&facts, (int64_t[]){cases[i].m, cases[i].n, cases[i].k}, &c, all), 0);
+        lfuse__matmul_candidate_print(&all[0], name);
+        ck_assert_msg(!strcmp(name, cases[i].tiling), "case %zu: %s", i, name);
+    }
+}
+
+/*
  * Sizes that are no whole vectors are loaded element by element. Those of a vector are all on their way before the
  * first is stored: each would wait for memory by itself otherwise, which took a third of a list of small products.
  */

@@ -13,10 +13,12 @@
 
 enum { UNITS = 132 };
 
+/* An H200. */
 static inline lfuse__facts facts_of(lfuse__products products)
 {
     lfuse__facts facts = facts_items(true);
     facts.info.local_bytes = 48 * 1024, facts.info.max_group = 1024, facts.info.compute_units = UNITS;
+    facts.vendor = LFUSE__VENDOR_NVIDIA, facts.generation = 90;
     facts.products = products;
     return facts;
 }
