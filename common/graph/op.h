@@ -52,6 +52,11 @@ typedef struct lfuse__fold_row {
 
 extern const lfuse__fold_row lfuse__folds[LFUSE__REDUCE_COUNT];
 
+static inline bool lfuse__is_fold(int op)
+{
+    return op >= 0 && op < LFUSE__REDUCE_COUNT;
+}
+
 /* Whether something must be there to reduce. */
 static inline bool lfuse__reduce_needs_elements(lfuse__reduce op)
 {

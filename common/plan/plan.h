@@ -9,8 +9,8 @@
  *                                              a device's plan adds what replay.c of common/run/ says
  *     choice    = " (levels " N " " size " x " size " x " size " " why ")"     of a product's m, n, k
  *     step      = "(prepare " work ")" | work
- *     work      = "(pointwise " loop stores ")"
- *               | "(rows " loop N stores ")"                                       N: of the last axes, reduced
+ *     work      = "(" word " " loop [ N ] stores ")"   a kernel over the elements or rows of tensors, such as
+ *                                                      pointwise and rows (families.def); N: of the last axes, a row's
  *               | "(bundle" { " " work } ")"
  *               | "(network" { " " work } ")"    products, each of what the one before stores, in one launch
  *               | "(gemm " [ { size " x " } size " of " ] size " x " size " x " size [ how ] made
@@ -110,24 +110,7 @@ typedef struct lfuse__buffer {
     lfuse_size shape[LFUSE_MAX_RANK];
 } lfuse__buffer;
 
-/*
- * What a step computes; families.def has a row for each kind.
- *   POINTWISE  every element of the loop by itself
- *   ROWS       reductions over the last `naxes` axes of the loop, by at least one REDUCE
- *   GEMM       a matrix product
- *   SCATTER    rows added to those that indices name
- *   STRASSEN   pointwise over a matrix that is loaded as a sum of Strassen's products, or stored as factors of such, or
- *              both
- *   MULTI      pointwise over lists
- *   MEMBERS    reductions of lists: REDUCE runs over the elements of each member, TOTAL over the members. Functions of
- *              REDUCEs are stored for each MEMBER, functions of TOTALs alone as a TENSOR
- *   GROUPED    products of the members of two lists, by the library's own kernels
- *   LINES      reductions along each row, or each column, of the members of a list of matrices, by the body's one
- *              REDUCE; results have the span ROWS, COLUMNS or MATRICES
- *   BUNDLE     horizontal fusion: the independent steps children[] in one launch, POINTWISE and ROWS
- *   NETWORK    a multi-layer perceptron in one launch: the products children[], all native, each of which multiplies
- *              what the one before stores; operands and body: network_kinds.c
- */
+/* What a step computes: families.def says it of each kind. */
 typedef enum lfuse__step_kind {
 #define LFUSE__STEP(kind, ...) LFUSE__STEP_##kind,
 #include "common/plan/families.def"
