@@ -6,7 +6,7 @@ bench_liboracle_la_SOURCES = %reldir%/data.c %reldir%/data.h %reldir%/derivative
 	%reldir%/oracle_internal.h \
 	%reldir%/oracle_matmul.c %reldir%/oracle_node.c %reldir%/oracle_point.c %reldir%/oracle_product.c \
 	%reldir%/oracle_lines.c %reldir%/oracle_members.c %reldir%/oracle_network.c \
-	%reldir%/oracle_reach.c %reldir%/oracle_reduce.c %reldir%/oracle_round.c \
+	%reldir%/oracle_reach.c %reldir%/oracle_reduce.c %reldir%/oracle_round.c %reldir%/oracle_scan.c \
 	%reldir%/oracle_strassen.c %reldir%/oracle_shape.c %reldir%/oracle_view.c %reldir%/sample.c %reldir%/sample.h
 bench_liboracle_la_CFLAGS = $(AM_CFLAGS) -ffp-contract=off
 

@@ -15,6 +15,7 @@ static lfuse__oracle_node *const evaluators[] = {
     [LFUSE__PERMUTE] = lfuse__oracle_node_permute,
     [LFUSE__BROADCAST] = lfuse__oracle_node_broadcast,
     [LFUSE__REDUCE] = lfuse__oracle_node_reduce,
+    [LFUSE__SCAN] = lfuse__oracle_node_scan,
     [LFUSE__MEMBER_REDUCE] = lfuse__oracle_node_member_reduce,
     [LFUSE__LIST_REDUCE] = lfuse__oracle_node_list_reduce,
     [LFUSE__LINE_REDUCE] = lfuse__oracle_node_line_reduce,

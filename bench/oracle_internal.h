@@ -61,6 +61,7 @@ lfuse__oracle_node lfuse__oracle_node_permute, lfuse__oracle_node_broadcast, lfu
     lfuse__oracle_node_slice, lfuse__oracle_node_concat, lfuse__oracle_node_gather,
     lfuse__oracle_node_index; /* oracle_view.c */
 lfuse__oracle_node lfuse__oracle_node_reduce, lfuse__oracle_node_scatter_add; /* oracle_reduce.c */
+lfuse__oracle_node lfuse__oracle_node_scan;                                   /* oracle_scan.c */
 lfuse__oracle_node lfuse__oracle_node_member_reduce, lfuse__oracle_node_list_reduce,
     lfuse__oracle_node_member_elements; /* oracle_members.c */
 

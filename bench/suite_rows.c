@@ -18,12 +18,16 @@ typedef struct function {
     const char *name;
     bool scale, shift, residual; /* what it takes beside x */
     bool reduces;                /* one number a row */
+    lfuse_value (*scan)(lfuse_value a, int axis);
 } function;
 
 static const function functions[] = {
-    {"softmax", false, false, false, false}, {"layernorm", true, true, false, false},
-    {"rmsnorm", true, false, false, false},  {"logsumexp", false, false, false, true},
-    {"layernorm_gelu_residual", true, true, true, false},
+    {"softmax", false, false, false, false, NULL}, {"layernorm", true, true, false, false, NULL},
+    {"rmsnorm", true, false, false, false, NULL},  {"logsumexp", false, false, false, true, NULL},
+    {"layernorm_gelu_residual", true, true, true, false, NULL},
+#define LFUSE__SCAN(name, ...) {#name, false, false, false, false, lfuse_##name},
+#include "common/graph/scans.def"
+#undef LFUSE__SCAN
 };
 
 typedef struct rows {
@@ -53,6 +57,7 @@ typedef struct inputs {
 
 static lfuse_value apply(const function *f, const inputs *in)
 {
+    if (f->scan) return f->scan(in->x, 1);
     if (!strcmp(f->name, "softmax")) return lfuse_softmax(in->x, 1, last);
     if (!strcmp(f->name, "logsumexp")) return lfuse_logsumexp(in->x, 1, last, 0);
     if (!strcmp(f->name, "rmsnorm")) return lfuse_rmsnorm(in->x, 1, in->scale, epsilon);
@@ -116,7 +121,8 @@ static const char *const problems[] = {
     "rows:softmax:8192x32768",   "rows:layernorm:8192x32768",
     "rows:rmsnorm:8192x32768",   "rows:logsumexp:8192x32768",
     "rows:layernorm_gelu_residual:8192x32768",
-    "rows:softmax:16384x4096:bf16", "rows:layernorm:16384x4096:bf16", NULL};
+    "rows:softmax:16384x4096:bf16", "rows:layernorm:16384x4096:bf16",
+    "rows:cumsum:16384x4096", "rows:logcumsumexp:16384x4096", "rows:cumsum:8192x32768", NULL};
 static const char *const quick[] = {"rows:softmax:1024x1024", "rows:layernorm:1024x1024",
                                     "rows:layernorm_gelu_residual:1024x1024", NULL};
 const bench_suite bench_suite_rows = {"rows", problems, quick, prepare, NULL, NULL, NULL, 0};

@@ -101,6 +101,8 @@ lfuse_type lfuse__reduce_type(lfuse__reduce op, lfuse_type type);
 /* Over at least one axis. */
 lfuse_value lfuse__build_reduce(lfuse_graph *g, const char *call, lfuse__reduce op, int32_t node, unsigned set,
                                 bool keepdims);
+/* scan.c: of f32, f64, or an integer type that the operator takes. */
+lfuse_value lfuse__build_scan(lfuse_graph *g, const char *call, lfuse__reduce op, int32_t node, int axis);
 lfuse_value lfuse__build_member_reduce(lfuse_graph *g, const char *call, lfuse__reduce op, int32_t list);
 lfuse_value lfuse__build_list_reduce(lfuse_graph *g, const char *call, lfuse__reduce op, int32_t numbers);
 /* Of an input. */

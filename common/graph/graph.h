@@ -27,6 +27,8 @@ typedef enum lfuse__node_kind {
     LFUSE__BROADCAST,  /* in[0] repeated up to this shape */
     LFUSE__REDUCE,     /* lfuse__reduce `op` over axes[0 .. naxes-1], sorted ascending; keepdims leaves literal 1. Sums
                           and products of f16 and bf16 have type f32, of integers i64 */
+    LFUSE__SCAN,       /* lfuse__reduce `op` of scans.def along axes[0], in the operand's type and shape: element i is
+                          what elements 0 ... i are put together */
     LFUSE__MEMBER_REDUCE, /* lfuse__reduce `op` over each member: list -> list of numbers (list and rank 0); types as of
                              REDUCE */
     LFUSE__LIST_REDUCE,   /* lfuse__reduce `op` over a list of numbers, in its order: a tensor of rank 0 */
@@ -54,7 +56,7 @@ enum { LFUSE__CAST_CHECKED = 1, LFUSE__CAST_COUNT };
 
 typedef struct lfuse__node {
     uint8_t kind; /* lfuse__node_kind */
-    uint8_t op;   /* lfuse__op, of the REDUCEs lfuse__reduce, of MATMUL lfuse_precision, of CAST see there */
+    uint8_t op;   /* lfuse__op, of the REDUCEs and SCAN lfuse__reduce, of MATMUL lfuse_precision, of CAST see there */
     uint8_t type; /* lfuse_type; LFUSE_TYPE_NONE: a number in f64 (constants, scalars and functions of them alone) */
     bool list;    /* list value: rank is one of LFUSE_RANK_..., or 0 for one number a member */
     bool keepdims;
@@ -203,7 +205,7 @@ lfuse_status lfuse__graph_check_number(const lfuse_graph *g, int32_t cast, const
 /* print.c: one value, or the whole graph, in brackets; the whole, nameless, is the key of the plan cache. */
 void lfuse__graph_print_value(const lfuse_graph *g, int32_t node, lfuse__strbuf *out);
 void lfuse__graph_print(const lfuse_graph *g, lfuse__strbuf *out);
-/* The words of the text; `op` of POINTWISE, the REDUCEs, MATMUL and CAST. Static. */
+/* The words of the text; `op` of POINTWISE, the REDUCEs, SCAN, MATMUL and CAST. Static. */
 const char *lfuse__node_word(lfuse__node_kind kind, int op);
 const char *lfuse__name_word(lfuse__name_kind kind);
 /* Of a list's rank; NULL where no list has it. */

@@ -8,5 +8,6 @@ libfuse_core_la_SOURCES += \
 	%reldir%/parse.c %reldir%/pointwise.c %reldir%/print.c %reldir%/random.c %reldir%/reduce.c %reldir%/reduce.h \
 	%reldir%/reduce_node.c \
 	%reldir%/reductions.def %reldir%/reshape.c %reldir%/simplify.c \
-	%reldir%/slice.c %reldir%/slice_range.c %reldir%/softmax.c %reldir%/take.c %reldir%/token.c \
+	%reldir%/scan.c %reldir%/scans.def %reldir%/slice.c \
+	%reldir%/slice_range.c %reldir%/softmax.c %reldir%/take.c %reldir%/token.c \
 	%reldir%/token.h %reldir%/views.c

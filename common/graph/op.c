@@ -8,12 +8,26 @@ const lfuse__op_row lfuse__ops[LFUSE__OP_COUNT] = {
 #undef LFUSE__OP
 };
 
-const lfuse__fold_row lfuse__folds[LFUSE__REDUCE_COUNT] = {
+const lfuse__fold_row lfuse__folds[LFUSE__FOLD_COUNT] = {
 #define LFUSE__FOLD(op, name, word, type, combine, identity)                                                           \
     [LFUSE__REDUCE_##op] = {#name, "member_" #name, "list_" #name, "line_" #name, word, LFUSE__FOLD_##type, combine,   \
                             LFUSE__IDENTITY_##identity},
 #include "common/graph/reductions.def"
+#define LFUSE__SCAN(scan, ...) [LFUSE__SCAN_##scan] = {.name = #scan, .word = #scan, .type = LFUSE__FOLD_SAME},
+#include "common/graph/scans.def"
+#undef LFUSE__SCAN
 };
+
+lfuse__op lfuse__scan_op(lfuse__reduce scan)
+{
+    static const lfuse__op ops[LFUSE__FOLD_COUNT] = {
+#define LFUSE__SCAN(name, op, ...) [LFUSE__SCAN_##name] = LFUSE__OP_##op,
+#include "common/graph/scans.def"
+#undef LFUSE__SCAN
+    };
+
+    return ops[scan];
+}
 
 bool lfuse__op_takes(lfuse__op op, lfuse_type type)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The tables of pointwise operators and of folds, expanded from ops.def and reductions.def, which tell the columns. */
+/* The tables of pointwise operators and of folds, expanded from ops.def, reductions.def and scans.def. */
 #ifndef COMMON_GRAPH_OP_H
 #define COMMON_GRAPH_OP_H
 
@@ -27,11 +27,15 @@ typedef enum lfuse__op {
     LFUSE__OP_COUNT
 } lfuse__op;
 
-/* Folds of reductions: reductions.def. */
+/* Folds of reductions: reductions.def; and those of scans, which keep what each element gives: scans.def. */
 typedef enum lfuse__reduce {
 #define LFUSE__FOLD(name, ...) LFUSE__REDUCE_##name,
 #include "common/graph/reductions.def"
-    LFUSE__REDUCE_COUNT
+    LFUSE__REDUCE_COUNT, /* of reductions */
+#define LFUSE__SCAN(name, ...) LFUSE__SCAN_##name,
+#include "common/graph/scans.def"
+#undef LFUSE__SCAN
+    LFUSE__FOLD_COUNT
 } lfuse__reduce;
 
 typedef enum lfuse__fold_type { LFUSE__FOLD_WIDE, LFUSE__FOLD_SAME, LFUSE__FOLD_INDEX } lfuse__fold_type;
@@ -50,11 +54,13 @@ typedef struct lfuse__fold_row {
     lfuse__identity identity;
 } lfuse__fold_row;
 
-extern const lfuse__fold_row lfuse__folds[LFUSE__REDUCE_COUNT];
+extern const lfuse__fold_row lfuse__folds[LFUSE__FOLD_COUNT]; /* of scans the words alone; SAME */
+/* The operator by which a scan puts elements together. */
+lfuse__op lfuse__scan_op(lfuse__reduce scan);
 
 static inline bool lfuse__is_fold(int op)
 {
-    return op >= 0 && op < LFUSE__REDUCE_COUNT;
+    return op >= 0 && op < LFUSE__FOLD_COUNT && op != LFUSE__REDUCE_COUNT;
 }
 
 /* Whether something must be there to reduce. */

@@ -57,10 +57,11 @@ static bool find_kind(const char *word, lfuse__node *n)
                              kind == LFUSE__LIST_REDUCE || kind == LFUSE__LINE_REDUCE;
         const int count = kind == LFUSE__POINTWISE ? (int)LFUSE__OP_COUNT
                           : reduces                ? (int)LFUSE__REDUCE_COUNT
+                          : kind == LFUSE__SCAN    ? (int)LFUSE__FOLD_COUNT
                           : kind == LFUSE__MATMUL  ? LFUSE_PRECISION_TF32 + 1
                           : kind == LFUSE__CAST    ? LFUSE__CAST_COUNT
                                                    : 1;
-        for (op = 0; op < count; op++)
+        for (op = kind == LFUSE__SCAN ? LFUSE__REDUCE_COUNT + 1 : 0; op < count; op++)
             if (!strcmp(word, lfuse__node_word((lfuse__node_kind)kind, op))) {
                 *n = lfuse__build_node((lfuse__node_kind)kind, LFUSE_TYPE_NONE);
                 n->op = (uint8_t)op;
@@ -148,6 +149,7 @@ static int operands_of(const lfuse__node *n)
     case LFUSE__RESHAPE:
     case LFUSE__SLICE:
     case LFUSE__REDUCE:
+    case LFUSE__SCAN:
     case LFUSE__MEMBER_REDUCE:
     case LFUSE__LIST_REDUCE:
     case LFUSE__LINE_REDUCE:
@@ -169,6 +171,7 @@ static lfuse_status check_operands(lfuse__reader *r, const lfuse__node *n)
     switch ((lfuse__node_kind)n->kind) {
     case LFUSE__PERMUTE: count = in->rank; break;
     case LFUSE__SLICE:
+    case LFUSE__SCAN:
     case LFUSE__CONCAT: count = 1; break;
     case LFUSE__REDUCE: count = n->naxes ? n->naxes : 1; break;
     case LFUSE__LINE_REDUCE:
@@ -220,6 +223,7 @@ static lfuse_value build(lfuse_graph *g, const lfuse__node *n)
                         : lfuse__build_gather(g, call, n->in[0], n->in[1]);
     case LFUSE__SCATTER_ADD: return lfuse__build_scatter_add(g, call, n->in[0], n->in[1], n->shape[0]);
     case LFUSE__REDUCE: return lfuse__build_reduce(g, call, (lfuse__reduce)n->op, n->in[0], set, n->keepdims);
+    case LFUSE__SCAN: return lfuse__build_scan(g, call, (lfuse__reduce)n->op, n->in[0], n->axes[0]);
     case LFUSE__MEMBER_REDUCE: return lfuse__build_member_reduce(g, call, (lfuse__reduce)n->op, n->in[0]);
     case LFUSE__LIST_REDUCE: return lfuse__build_list_reduce(g, call, (lfuse__reduce)n->op, n->in[0]);
     case LFUSE__LINE_REDUCE: return lfuse__build_line_reduce(g, call, (lfuse__reduce)n->op, n->in[0], n->axes[0]);

@@ -25,7 +25,8 @@ const char *lfuse__node_word(lfuse__node_kind kind, int op)
 {
     switch (kind) {
     case LFUSE__POINTWISE: return lfuse__ops[op].name;
-    case LFUSE__REDUCE: return lfuse__folds[op].name;
+    case LFUSE__REDUCE:
+    case LFUSE__SCAN: return lfuse__folds[op].name;
     case LFUSE__MEMBER_REDUCE: return lfuse__folds[op].of_members;
     case LFUSE__LIST_REDUCE: return lfuse__folds[op].of_lists;
     case LFUSE__LINE_REDUCE: return lfuse__folds[op].of_lines;

@@ -3,7 +3,7 @@
  * Kernel texts: skeletons and the emitter. Each family has an emit function (dialect text of one KERNEL, appended to
  * `out`) and a pack function (the argument words and the number of work-groups for given sizes), so that the layout of
  * the words is known in one file. Text depends on types, operators and the classes below, never on extents, addresses
- * or numbers. May use common/base/, common/graph/op.h and common/plan/body.h.
+ * or numbers. May use common/base/, common/graph/op.h, and body.h and families.def of common/plan/.
  *
  * Names are the caller's: [a-z_][a-z0-9_]*, unique in a program, and none that a dialect knows (no kernel of OpenCL may
  * be called like a built-in function); a prefix with a digit keeps clear of all of them.

@@ -8,8 +8,8 @@ libfuse_core_la_SOURCES += \
 	%reldir%/rows.h %reldir%/rows_caches.c %reldir%/rows_choose.c %reldir%/rows_chunks.c %reldir%/rows_exchange.c \
 	%reldir%/rows_files.c %reldir%/rows_fold.c %reldir%/rows_hold.c %reldir%/rows_item.c %reldir%/rows_look_up.c \
 	%reldir%/rows_reduce.c %reldir%/rows_single.c %reldir%/rows_team.c %reldir%/rows_team.h %reldir%/rows_text.c \
-	%reldir%/scatter.c %reldir%/scatter_sizes.c %reldir%/table.c %reldir%/template.c %reldir%/template.h \
-	%reldir%/text.c %reldir%/uniform.c
+	%reldir%/scan.c %reldir%/scatter.c %reldir%/scatter_sizes.c %reldir%/table.c %reldir%/template.c \
+	%reldir%/template.h %reldir%/text.c %reldir%/uniform.c
 
 # Kernels, and the strings that are made of them.
 kernel_texts = \
@@ -23,7 +23,7 @@ kernel_texts = \
 	%reldir%/text/list_operand.k %reldir%/text/list_pointwise.k %reldir%/text/mlp.k %reldir%/text/mlp_weights.k \
 	%reldir%/text/rows_counter.k %reldir%/text/rows_fold.k %reldir%/text/rows_fold_row.k \
 	%reldir%/text/rows_segments.k %reldir%/text/rows_single.k %reldir%/text/rows_single_segment.k \
-	%reldir%/text/scatter.k
+	%reldir%/text/scan.k %reldir%/text/scatter.k
 BUILT_SOURCES += $(kernel_texts:.k=.k.h)
 CLEANFILES += $(kernel_texts:.k=.k.h)
 EXTRA_DIST += $(kernel_texts)

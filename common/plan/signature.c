@@ -5,7 +5,8 @@
  * a root is of the element (it has the root's shape) or of the row (it has one element for each row). Without root a
  * node runs over its own shape alone.
  *
- * REDUCEs have the signature of their operand's shape and axes. A pointwise node takes that of an operand that it can
+ * REDUCEs have the signature of their operand's shape and axes. A SCAN is of the element and a root for itself alone: a
+ * kernel has one scan, and no reductions. A pointwise node takes that of an operand that it can
  * be computed with: of the one with which it can run earliest, of equal ones the first. What reads nothing that has a
  * root takes that of its readers: of the one that runs earliest, of equal ones the lowest node. So elements that feed
  * reductions over different axes go with one of them, and the others read them from memory or compute them themselves.
@@ -50,6 +51,11 @@ typedef struct reduction {
     int32_t node;
 } reduction;
 
+static bool is_scan(const lfuse__draft *d, int32_t node)
+{
+    return lfuse__draft_node(d, node)->kind == LFUSE__SCAN;
+}
+
 static int by_loop(const void *a, const void *b)
 {
     const reduction *x = a, *y = b;
@@ -57,6 +63,7 @@ static int by_loop(const void *a, const void *b)
     const unsigned u = reduced_axes(x->d, x->node), v = reduced_axes(y->d, y->node);
     int order;
 
+    if (is_scan(x->d, x->node) != is_scan(y->d, y->node)) return is_scan(x->d, x->node) ? -1 : 1;
     if (s->rank != t->rank) return s->rank < t->rank ? -1 : 1;
     if (u != v) return u < v ? -1 : 1;
     order = memcmp(s->shape, t->shape, (size_t)s->rank * sizeof *s->shape);
@@ -67,7 +74,8 @@ static bool same_loop(const reduction *x, const reduction *y)
 {
     const lfuse__node *s = loop_of(x->d, x->node), *t = loop_of(y->d, y->node);
 
-    return s->rank == t->rank && reduced_axes(x->d, x->node) == reduced_axes(y->d, y->node) &&
+    return !is_scan(x->d, x->node) && !is_scan(y->d, y->node) && s->rank == t->rank &&
+           reduced_axes(x->d, x->node) == reduced_axes(y->d, y->node) &&
            !memcmp(s->shape, t->shape, (size_t)s->rank * sizeof *s->shape);
 }
 
@@ -78,7 +86,8 @@ static void sign_reduction(lfuse__draft *d, int32_t node, int32_t root)
     lfuse__signature *s = &d->nodes[node].signature;
     int i, own = 0;
 
-    s->root = root;
+    s->root = is_scan(d, node) ? node : root;
+    if (is_scan(d, node)) return;
     s->row = true;
     memset(s->frame, -1, sizeof s->frame);
     for (i = 0; i < loop->rank; i++) {

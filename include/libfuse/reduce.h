@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Reductions over any axes of a tensor.
+ * Reductions over any axes of a tensor, and scans along one.
  *
  * `axes` names `count` axes, each once, negative ones counted from the end; LFUSE_ALL_AXES as the count means all of
  * them (`axes` is not read then), 0 none. With keepdims reduced axes stay, with the extent 1; else they go. The order
@@ -73,6 +73,29 @@ LFUSE_API lfuse_value lfuse_norm(lfuse_value a, int count, const int *axes, doub
 
 /** log(sum(exp(a))), the maximum being taken out first (unless it is infinite); as torch.logsumexp. Needs elements. */
 LFUSE_API lfuse_value lfuse_logsumexp(lfuse_value a, int count, const int *axes, int keepdims);
+
+/*
+ * Scans along one axis: element i of the result is what elements 0 ... i of the operand give together. The shape stays;
+ * an empty axis is fine.
+ *
+ * The order is fixed, so that the bits are the same on every device that is `exact` (but for logcumsumexp, whose
+ * functions may differ) and for every length: quads of 4 elements are put together one after the other; of the 32 quads
+ * of a block of 128, the 32 blocks of a chunk of 4096 and all chunks those before a quad are put together as
+ *
+ *     ((chunks . blocks) . quads) . element
+ *
+ * where chunks are put together one after the other, from the first, and blocks, as quads, in aligned groups of 16, 8,
+ * 4, 2 and 1 as the binary number of those before says: 7 blocks as 4 . (2 . 1), each group in halves.
+ */
+
+/** Running sum and product. Floating types give their own type, integers and bool (0 and 1) i64, and wrap. */
+LFUSE_API lfuse_value lfuse_cumsum(lfuse_value a, int axis);
+LFUSE_API lfuse_value lfuse_cumprod(lfuse_value a, int axis);
+/** Largest and smallest so far, by the rules of lfuse_max and lfuse_min: behind a NaN all are NaN. Not of bool. */
+LFUSE_API lfuse_value lfuse_cummax(lfuse_value a, int axis);
+LFUSE_API lfuse_value lfuse_cummin(lfuse_value a, int axis);
+/** log of the running sum of exp(a), put together by lfuse_logaddexp; as torch.logcumsumexp. Floating types. */
+LFUSE_API lfuse_value lfuse_logcumsumexp(lfuse_value a, int axis);
 
 LFUSE_END_DECLS
 #endif

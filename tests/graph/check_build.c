@@ -173,6 +173,14 @@ static const lfuse_size HUGE_SHAPE[] = {INT64_C(1) << 40, INT64_C(1) << 40};
       "operands of f64 are not rounded")                                                                               \
     X(matmul_as_shape, lfuse_matmul_as(v.x, v.x, LFUSE_F16, LFUSE_PRECISION_F16), SHAPE,                               \
       "lfuse_matmul_as: inner extents differ: a is f16 [batch, 64]")                                                   \
+    X(scan_range, lfuse_cumsum(v.x, 2), SHAPE, "lfuse_cumsum: axis 2 of rank 2")                                       \
+    X(scan_below, lfuse_cumprod(v.x, -3), SHAPE, "lfuse_cumprod: axis -3 of rank 2")                                   \
+    X(scan_no_axis, lfuse_cummax(v.zero_d, 0), SHAPE, "lfuse_cummax: axis 0 of rank 0")                                \
+    X(scan_list, lfuse_cumsum(v.list, 0), RANK, "lfuse_cumsum: the members of a list are flat")                        \
+    X(scan_number, lfuse_cumsum(v.number, 0), TYPE, "a number without a type")                                         \
+    X(scan_bool, lfuse_cummin(v.b, 0), TYPE, "lfuse_cummin: does not take type bool")                                  \
+    X(scan_integers, lfuse_logcumsumexp(v.i, 0), TYPE, "lfuse_logcumsumexp: does not take type i32")                   \
+    X(scan_foreign, lfuse_add(v.x, lfuse_cumsum(v.foreign, 0)), INVALID, "another graph")                              \
     X(reduce_range, lfuse_amax(v.x, 1, ((const int[]){2}), 0), SHAPE, "lfuse_amax: axis 2 of rank 2")                  \
     X(reduce_twice, lfuse_mean(v.x, 2, ((const int[]){-1, 1}), 0), SHAPE, "lfuse_mean: axis 1 is named twice")         \
     X(reduce_list, lfuse_prod(v.list, 1, ((const int[]){0}), 0), RANK, "members of a list are flat")                   \

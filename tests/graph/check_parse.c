@@ -131,6 +131,9 @@ TEST(reductions)
     lfuse_output(g, "layernorm", lfuse_layernorm(h, 2, lfuse_none(), lfuse_none(), 1e-5));
     lfuse_output(g, "softmax", lfuse_softmax(h, 1, axes));
     lfuse_output(g, "logsumexp", lfuse_logsumexp(x, 1, axes, 0));
+    lfuse_output(g, "cumsum", lfuse_cumsum(h, 1));
+    lfuse_output(g, "cummax", lfuse_cummax(i, -1));
+    lfuse_output(g, "logcumsumexp", lfuse_logcumsumexp(x, 0));
     ck_both(g);
 }
 

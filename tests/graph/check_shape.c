@@ -71,6 +71,9 @@ TEST(views_and_sums)
     ck_shape(lfuse_sum(a, 2, (const int[]){2, 1}, 1), "f16 [n, 1, 1]");
     ck_shape(lfuse_sum(a, 3, (const int[]){0, 1, 2}, 0), "f16 []");
     ck_assert_int_eq(lfuse_sum(a, 0, NULL, 0).id, a.id);
+    ck_shape(lfuse_cumsum(a, -1), "f16 [n, 3, m]");
+    ck_shape(lfuse_cumprod(lfuse_cast(a, LFUSE_U8), 0), "i64 [n, 3, m]");
+    ck_shape(lfuse_cummin(lfuse_cast(a, LFUSE_U8), 1), "u8 [n, 3, m]");
 }
 
 TEST(products)

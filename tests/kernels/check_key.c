@@ -34,7 +34,7 @@ static const field fields[] = {
     LIST(LINES_FOLD), PRODUCT(PRODUCT), PRODUCT(NETWORK), PRODUCT(GROUPED), PRODUCT(STRASSEN),
     FIELD(GROUPED, members.carried), FIELD(GROUPED, members.groups), FIELD(GROUPED, members.walk),
     FIELD(STRASSEN, strassen.levels_in), FIELD(STRASSEN, strassen.levels_out), FIELD(STRASSEN, strassen.right),
-    FIELD(STRASSEN, strassen.transposed),
+    FIELD(STRASSEN, strassen.transposed), FIELD(SCAN, scan.team), FIELD(SCAN, scan.held),
 };
 
 static lfuse__kernel_class class_of(lfuse__family family)

@@ -6,6 +6,7 @@
 
 #include "backends/cuda/program.h"
 #include "common/base/error.h"
+#include "common/kernels/families.h"
 #include "tests/kernels/cases.h"
 #include "tests/kernels/classes.h"
 #include "tests/kernels/networks.h"
@@ -261,19 +262,7 @@ TEST_LOOP(rows, 0, ARCHS)
     if (!compiles(&w, arch(_i))) TEST_SKIP("%s", lfuse__error_message());
 }
 
-TEST_CASE("tiles")
-
-/* Of like texts a third for the first architecture: devices have all of them. */
-TEST_LOOP(tiles, 0, ARCHS)
-{
-    const int share = test_all() || !_i ? 0 : _i - 1, shares = test_all() ? 1 : _i ? SHARES : 3;
-    writer w = {.text = LFUSE__STRBUF_INIT, .facts = facts_items(true)};
-    w.facts.steps = true; /* as the backend says of every device */
-    tiles_emit(&w.text, &w.facts, share, shares);
-    sums_emit(&w.text, &w.facts, share, shares);
-    if (_i == 0) made_emit(&w.text, &w.facts);
-    if (!compiles(&w, arch(_i))) TEST_SKIP("%s", lfuse__error_message());
-}
+TEST_CASE("scans")
 
 /* Bytes of the frames of all kernels: attributes of their code, 04 11 08 00, which kernel, how many bytes. */
 static uint32_t frames(const lfuse__strbuf *binary, int *kernels)
@@ -288,6 +277,63 @@ static uint32_t frames(const lfuse__strbuf *binary, int *kernels)
         ++*kernels;
     }
     return sum;
+}
+
+/* x * x scanned, and what that gives less x: a factor that has an element for each is loaded beside it. */
+static void scan_make(sample *s, lfuse__reduce scan, lfuse_type type)
+{
+    const uint8_t wide = (uint8_t)lfuse__register_type(type);
+    sample_square(s, type);
+    s->k.family = LFUSE__FAMILY_SCAN;
+    s->k.rank = 2, s->k.naxes = 1;
+    s->instr[2] = (lfuse__instr){.kind = LFUSE__I_REDUCE, .op = (uint8_t)scan, .type = wide, .a = 1, .b = -1, .c = -1};
+    s->instr[3] = (lfuse__instr){.kind = LFUSE__I_APPLY, .op = LFUSE__OP_sub, .type = wide, .a = 2, .b = 0, .c = -1};
+    s->stores[0].reg = 3;
+    s->body.ninstr = 4;
+}
+
+/* Every scan by every mapping: in registers, whatever the row's length is. */
+TEST_LOOP(scans, 0, ARCHS)
+{
+    static const struct {
+        int team, held;
+    } mappings[] = {{0, 0}, {1, 4}, {16, 4}, {32, 4}, {128, 4}, {256, 8}, {256, 16}, {1024, 4}};
+    static const lfuse_type types[] = {LFUSE_F32, LFUSE_F16, LFUSE_F64, LFUSE_I64};
+    writer w = {.text = LFUSE__STRBUF_INIT, .facts = facts_items(true)};
+    lfuse__strbuf binary = LFUSE__STRBUF_INIT;
+    int kernels, scan;
+    for (int m = 0; m < (int)(sizeof mappings / sizeof *mappings); m++)
+        for (int t = 0; t < (int)(sizeof types / sizeof *types); t++)
+            for (scan = LFUSE__REDUCE_COUNT + 1; scan < LFUSE__FOLD_COUNT; scan++) {
+                sample s;
+                if (!lfuse__op_takes(lfuse__scan_op((lfuse__reduce)scan), types[t])) continue;
+                if (t && (m + scan) % 5) continue;
+                scan_make(&s, (lfuse__reduce)scan, types[t]);
+                s.k.scan.team = mappings[m].team, s.k.scan.held = mappings[m].held;
+                s.k.index64 = m % 2;
+                if (m % 3 == 0) s.k.operands[0].inner = LFUSE__STRIDE_ANY;
+                if (in_turn(_i, m + scan))
+                    wrote(lfuse__family_of(&s.k)->emit(&w.text, next_name(&w), &s.k, &w.facts));
+            }
+    const bool done = compile(&w, arch(_i), &binary);
+    lfuse__strbuf_free(&w.text);
+    if (!done) TEST_SKIP("%s", lfuse__error_message());
+    if (_i || test_all()) ck_assert_uint_eq(frames(&binary, &kernels), 0);
+    lfuse__strbuf_free(&binary);
+}
+
+TEST_CASE("tiles")
+
+/* Of like texts a third for the first architecture: devices have all of them. */
+TEST_LOOP(tiles, 0, ARCHS)
+{
+    const int share = test_all() || !_i ? 0 : _i - 1, shares = test_all() ? 1 : _i ? SHARES : 3;
+    writer w = {.text = LFUSE__STRBUF_INIT, .facts = facts_items(true)};
+    w.facts.steps = true; /* as the backend says of every device */
+    tiles_emit(&w.text, &w.facts, share, shares);
+    sums_emit(&w.text, &w.facts, share, shares);
+    if (_i == 0) made_emit(&w.text, &w.facts);
+    if (!compiles(&w, arch(_i))) TEST_SKIP("%s", lfuse__error_message());
 }
 
 /* Nor sums on tensor cores, of which the largest tiles fill the registers. */

@@ -12,7 +12,8 @@
 static maker *const makers[] = {
     make_pointwise, make_pointwise, make_pointwise, make_pointwise, make_arithmetic, make_arithmetic, make_arithmetic,
     make_cast, make_permute, make_slice, make_slice, make_split, make_reshape, make_reshape, make_broadcast,
-    make_concat, make_concat, make_pad, make_reduction, make_reduction, make_reduction, make_row_work, make_row_work,
+    make_concat, make_concat, make_pad, make_reduction, make_reduction, make_reduction, make_scan, make_row_work,
+    make_row_work,
     make_norm, make_norm, make_gather, make_gather, make_take, make_slice_range, make_scatter, make_product,
     make_product, make_batch, make_twins, make_index, make_extent,
 };

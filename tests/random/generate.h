@@ -66,7 +66,8 @@ maker make_pointwise, make_arithmetic, make_cast;
 maker make_permute, make_slice, make_slice_range, make_split, make_reshape, make_broadcast, make_concat, make_pad;
 
 /* ---- generate_rows.c ---- */
-maker make_reduction, make_row_work, make_norm, make_gather, make_take, make_scatter, make_product, make_batch,
+maker make_reduction, make_scan, make_row_work, make_norm, make_gather, make_take, make_scatter, make_product,
+    make_batch,
     make_twins, make_index, make_extent;
 
 /* ---- generate_lists.c: all of a graph but its results ---- */

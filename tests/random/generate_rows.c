@@ -62,6 +62,32 @@ void make_reduction(gen *s)
     keep(s, f->make(x, count, axes, of, below(s, 2)));
 }
 
+typedef lfuse_value scanner(lfuse_value a, int axis);
+enum { NUMBERS, SAME, FLOATING };
+static const struct scan {
+    scanner *make;
+    int types;
+} scans[] = {
+#define LFUSE__SCAN(name, op, types) {lfuse_##name, types},
+#include "common/graph/scans.def"
+#undef LFUSE__SCAN
+};
+
+/* A scan, with what it is made of and what is made of it. */
+void make_scan(gen *s)
+{
+    const struct scan *of = &PICK(s, scans);
+    lfuse_value x = any_of_rank(s, 1, of->types == FLOATING), y;
+    if (x.id < 0 || (of->types == SAME && type_of(s, x) == LFUSE_BOOL)) return;
+    const int axis = below(s, node(s, x)->rank);
+    if (of->make == lfuse_cumprod && floating(s, x)) x = lfuse_clamp(x, number(s, 0.75), number(s, 1.25));
+    if (floating(s, x) && chance(s, 3)) x = lfuse_tanh(x);
+    y = of->make(x, axis - (chance(s, 2) ? node(s, x)->rank : 0));
+    if (floating(s, y) && chance(s, 3)) y = lfuse_sub(y, x);
+    if (floating(s, y) && chance(s, 4)) y = lfuse_cumsum(y, below(s, node(s, y)->rank));
+    keep(s, tame(s, y));
+}
+
 /* A reduction and what is made of it in the same rows. */
 void make_row_work(gen *s)
 {

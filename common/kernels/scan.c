@@ -1,0 +1,553 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Scans along rows: text/scan.k, its parameters, and which mapping is for which sizes. */
+#include <stdio.h>
+#include <string.h>
+
+#include "common/base/error.h"
+#include "common/kernels/emit.h"
+#include "common/kernels/families.h"
+#include "common/kernels/template.h"
+
+#include "common/kernels/text/scan.k.h"
+
+enum {
+    QUAD = 4,
+    WARP_BLOCK = LFUSE__TEAM * QUAD, /* elements of a block */
+    BLOCKS = 32,                     /* of a chunk */
+    LINE = 16,                       /* elements that a work-item takes of its row at a time */
+    MOST_HELD = 4 * QUAD,            /* elements of a work-item at a time */
+    MOST_INSTR = 256                 /* of a body */
+};
+
+/* A kernel being written. */
+typedef struct writer {
+    lfuse__text t;
+    int scan;                 /* the instruction */
+    bool make[MOST_INSTR];    /* what is computed before it, and behind */
+    bool finish[MOST_INSTR];
+    bool across, lanes;       /* SIDE_BY_SIDE; where a work-item has several lanes */
+} writer;
+
+/* ---- loads ---- */
+
+static const lfuse__kernel_operand *operand(const writer *w, int j)
+{
+    return &w->t.k->operands[j];
+}
+
+static const char *type_word(const writer *w, int j)
+{
+    return lfuse__register_word(operand(w, j)->type);
+}
+
+static void put_memory(const void *context, int which, int indent)
+{
+    const writer *w = context;
+    (void)which, (void)indent;
+    lfuse__put_memory(&w->t);
+}
+
+static bool has_place(const writer *w, int j)
+{
+    return w->t.loaded[j] || w->t.stored[j] || operand(w, j)->gathered;
+}
+
+static void put_bases(const writer *w, int indent)
+{
+    for (int j = 0; j < w->t.k->noperands; j++)
+        if (has_place(w, j)) lfuse__put(w->t.out, indent, "%s b%d;", w->t.ix, j);
+    lfuse__put_offsets(&w->t, indent, "row", LFUSE__AT_LOADED | LFUSE__AT_STORED | LFUSE__AT_GATHERED | LFUSE__AT_ROW);
+}
+
+static void put_row(const void *context, int which, int indent)
+{
+    (void)which;
+    put_bases(context, indent);
+}
+
+/* at<j>[l]: b<j> of lane l. Lanes behind the last row have its elements, and store nothing. */
+static void put_lanes(const void *context, int which, int indent)
+{
+    const writer *w = context;
+    lfuse__strbuf *out = w->t.out;
+    (void)which;
+    for (int j = 0; j < w->t.k->noperands; j++)
+        if (has_place(w, j)) lfuse__put(out, indent, "%s at%d[LANES];", w->t.ix, j);
+    lfuse__put(out, indent, "for (int l = 0; l < LANES; l++) {");
+    lfuse__put(out, indent + 1, "const %s row = (%s)(first + (u64)l < rows ? first + (u64)l : rows - 1);", w->t.ux,
+               w->t.ux);
+    put_bases(w, indent + 1);
+    for (int j = 0; j < w->t.k->noperands; j++)
+        if (has_place(w, j)) lfuse__put(out, indent + 1, "at%d[l] = b%d;", j, j);
+    lfuse__put(out, indent, "}");
+}
+
+static void put_arrays(const void *context, int which, int indent)
+{
+    const writer *w = context;
+    (void)which;
+    for (int j = 0; j < w->t.k->noperands; j++) {
+        if (w->t.loaded[j]) lfuse__put(w->t.out, indent, "L_%s x%d[%d];", type_word(w, j), j, w->t.slots);
+        if (w->t.stored[j])
+            lfuse__put(w->t.out, indent, "L_%s y%d[%d];", type_word(w, j), j, w->across ? LINE : QUAD);
+    }
+}
+
+/* The four elements from e on, where the row has them: one by one. */
+static void put_load_each(const writer *w, int indent, int j)
+{
+    char load[96], at[16];
+    snprintf(at, sizeof at, "o%d", j);
+    lfuse__put_load(&w->t, j, at, load, sizeof load);
+    lfuse__put(w->t.out, 0, "#pragma unroll");
+    lfuse__put(w->t.out, indent, "for (u32 i = 0; i < 4; i++) {");
+    lfuse__put(w->t.out, indent + 1, "x%d[4 * h + i] = ZERO_%s;", j, type_word(w, j));
+    lfuse__put(w->t.out, indent + 1, "if (e + i < length) {");
+    lfuse__put_row_place(&w->t, indent + 2, j, "(e + i)");
+    lfuse__put(w->t.out, indent + 2, "x%d[4 * h + i] = %s;", j, load);
+    lfuse__put(w->t.out, indent + 1, "}");
+    lfuse__put(w->t.out, indent, "}");
+}
+
+static void put_load_quad(const writer *w, int indent, int j)
+{
+    char at[16];
+    snprintf(at, sizeof at, "o%d", j);
+    lfuse__put(w->t.out, indent, "u32 q%d[%d] = {0};", j, lfuse__block_words(&w->t, j));
+    lfuse__put(w->t.out, indent, "if (e < length) {");
+    lfuse__put_row_place(&w->t, indent + 1, j, "e");
+    lfuse__put_block_load(&w->t, indent + 1, j, "0", at);
+    lfuse__put(w->t.out, indent, "}");
+    lfuse__put(w->t.out, 0, "#pragma unroll");
+    lfuse__put(w->t.out, indent, "for (u32 i = 0; i < 4; i++) x%d[4 * h + i] = UNPACK_%s(q%d, i);", j,
+               lfuse__memory_word(operand(w, j)->type), j);
+}
+
+static void put_loads(const void *context, int which, int indent)
+{
+    const writer *w = context;
+    (void)which;
+    for (int j = 0; j < w->t.k->noperands; j++) {
+        if (!w->t.loaded[j]) continue;
+        if (!lfuse__in_blocks(operand(w, j))) {
+            put_load_each(w, indent, j);
+            continue;
+        }
+        lfuse__put(w->t.out, indent, "if (W(%d)) {", w->t.layout->flags);
+        put_load_quad(w, indent + 1, j);
+        lfuse__put(w->t.out, indent, "} else {");
+        put_load_each(w, indent + 1, j);
+        lfuse__put(w->t.out, indent, "}");
+    }
+}
+
+/* Whether lines of the operand are read, and stored, along the row and transposed. */
+static bool transposes(const writer *w, int j)
+{
+    const lfuse_type type = lfuse__register_type(operand(w, j)->type);
+    return w->lanes && lfuse__in_blocks(operand(w, j)) && (type == LFUSE_F32 || type == LFUSE_F64);
+}
+
+/* t_[l]: element l of 16 rows, of what was row l of 16 elements; or the other way round. */
+static void put_transpose(const writer *w, int indent, const char *word)
+{
+    lfuse__strbuf *out = w->t.out;
+    lfuse__put(out, indent, "for (int s = 0; s < 2; s++) {");
+    for (int back = 0; back < 2; back++) {
+        const char *from = back ? "u_" : "t_", *to = back ? "t_" : "u_";
+        lfuse__put(out, indent + 1, "for (int r = 0; r < 8; r++) {");
+        lfuse__put(out, indent + 2, "%s[2 * r] = ZIPL_%s(%s[r], %s[r + 8]);", to, word, from, from);
+        lfuse__put(out, indent + 2, "%s[2 * r + 1] = ZIPH_%s(%s[r], %s[r + 8]);", to, word, from, from);
+        lfuse__put(out, indent + 1, "}");
+    }
+    lfuse__put(out, indent, "}");
+}
+
+/* What follows is for whole lines of as many rows as there are lanes; behind an else, for the others. */
+static void put_if_whole(const writer *w, int indent, int j)
+{
+    lfuse__put(w->t.out, indent, "if (first + LANES <= rows && line + 16 <= length) {");
+    lfuse__put(w->t.out, indent + 1, "L_%s t_[16], u_[16];", type_word(w, j));
+}
+
+/* Behind the end of the row its last element. */
+static void put_load_spread(const writer *w, int indent, int j)
+{
+    char load[96], at[16];
+    snprintf(at, sizeof at, "o%d", j);
+    lfuse__put_load(&w->t, j, at, load, sizeof load);
+    lfuse__put(w->t.out, 0, "#pragma unroll");
+    lfuse__put(w->t.out, indent, "for (u32 i = 0; i < 16; i++) {");
+    lfuse__put(w->t.out, indent + 1, "const %s e = line + i < length ? line + i : length - 1;", w->t.ux);
+    lfuse__put(w->t.out, indent + 1, "S_%s s_[LANES];", type_word(w, j));
+    lfuse__put(w->t.out, indent + 1, "for (int l = 0; l < LANES; l++) {");
+    lfuse__put(w->t.out, indent + 2, "const %s b%d = at%d[l];", w->t.ix, j, j);
+    lfuse__put_row_place(&w->t, indent + 2, j, "e");
+    lfuse__put(w->t.out, indent + 2, "s_[l] = %s;", load);
+    lfuse__put(w->t.out, indent + 1, "}");
+    lfuse__put(w->t.out, indent + 1, "x%d[i] = LANES_%s(s_);", j, type_word(w, j));
+    lfuse__put(w->t.out, indent, "}");
+}
+
+static void put_load_lanes(const void *context, int which, int indent)
+{
+    const writer *w = context;
+    (void)which;
+    for (int j = 0; j < w->t.k->noperands; j++) {
+        if (!w->t.loaded[j]) continue;
+        if (!transposes(w, j)) {
+            put_load_spread(w, indent, j);
+            continue;
+        }
+        put_if_whole(w, indent, j);
+        lfuse__put(w->t.out, indent + 1, "for (int l = 0; l < 16; l++)");
+        lfuse__put(w->t.out, indent + 2, "t_[l] = LOADL_%s(p%d, (i64)at%d[l] + (i64)line);",
+                   lfuse__memory_word(operand(w, j)->type), j, j);
+        put_transpose(w, indent + 1, type_word(w, j));
+        lfuse__put(w->t.out, indent + 1, "for (int l = 0; l < 16; l++) x%d[l] = t_[l];", j);
+        lfuse__put(w->t.out, indent, "} else {");
+        put_load_spread(w, indent + 1, j);
+        lfuse__put(w->t.out, indent, "}");
+    }
+}
+
+/* ---- the body ---- */
+
+/* g<i>: what load i of the body, which is looked up, finds for each lane. */
+static void put_gather(const writer *w, int indent, int i)
+{
+    const lfuse__instr *instr = &w->t.k->body->instr[i];
+    const int j = instr->a;
+    const char *index = lfuse__register_word(w->t.k->body->instr[instr->b].type), *own = type_word(w, j);
+    char more[48], element[64];
+    snprintf(element, sizeof element, w->across ? "(first + (u64)l) * length + e" : "(u64)row * length + e");
+    lfuse__put_look_up_offset(&w->t, i, more, sizeof more);
+    lfuse__put(w->t.out, indent, "L_%s g%d;", own, i);
+    lfuse__put(w->t.out, indent, "{");
+    lfuse__put(w->t.out, indent + 1, "S_%s m_[LANES];", index);
+    lfuse__put(w->t.out, indent + 1, "S_%s s_[LANES];", own);
+    lfuse__put(w->t.out, indent + 1, "SPREAD_%s(m_, r%d);", index, instr->b);
+    lfuse__put(w->t.out, indent + 1, "for (int l = 0; l < LANES; l++) {");
+    lfuse__put(w->t.out, indent + 2, "s_[l] = ZERO_%s;", own);
+    if (w->across) lfuse__put(w->t.out, indent + 2, "const %s b%d = at%d[l];", w->t.ix, j, j);
+    lfuse__put(w->t.out, indent + 2, w->across ? "if (first + (u64)l < rows) {" : "if (active && e < length) {");
+    lfuse__put_look_up(&w->t, indent + 3, i, "m_[l]", element);
+    lfuse__put_row_place(&w->t, indent + 3, j, "e");
+    lfuse__put(w->t.out, indent + 3, "if (n%d >= 0) s_[l] = LOAD_%s(p%d, o%d + %s);", i,
+               lfuse__memory_word(operand(w, j)->type), j, j, more);
+    lfuse__put(w->t.out, indent + 2, "}");
+    lfuse__put(w->t.out, indent + 1, "}");
+    lfuse__put(w->t.out, indent + 1, "g%d = LANES_%s(s_);", i, own);
+    lfuse__put(w->t.out, indent, "}");
+}
+
+static void put_body(const writer *w, int indent, const bool *needed)
+{
+    for (int i = 0; i < w->t.k->body->ninstr; i++) {
+        if (!needed[i] || i == w->scan) continue;
+        if (lfuse__is_gather(w->t.k, &w->t.k->body->instr[i])) {
+            put_gather(w, indent, i);
+            lfuse__put_instr(&w->t, indent, i, "");
+        } else {
+            lfuse__put_instr(&w->t, indent, i, "[k]");
+        }
+    }
+}
+
+static void put_make(const void *context, int which, int indent)
+{
+    const writer *w = context;
+    (void)which;
+    put_body(w, indent, w->make);
+}
+
+static void put_finish(const void *context, int which, int indent)
+{
+    const writer *w = context;
+    const lfuse__body *body = w->t.k->body;
+    (void)which;
+    put_body(w, indent, w->finish);
+    for (int i = 0; i < body->nstores; i++)
+        lfuse__put(w->t.out, indent, w->across ? "y%d[k] = r%d;" : "y%d[i] = r%d;", body->stores[i].operand,
+                   body->stores[i].reg);
+}
+
+/* ---- stores ---- */
+
+static void put_store_each(const writer *w, int indent, int j)
+{
+    lfuse__put(w->t.out, 0, "#pragma unroll");
+    lfuse__put(w->t.out, indent, "for (u32 i = 0; i < 4; i++)");
+    lfuse__put(w->t.out, indent + 1, "if (e + i < length) {");
+    lfuse__put_row_place(&w->t, indent + 2, j, "(e + i)");
+    lfuse__put(w->t.out, indent + 2, "STORE_%s(p%d, o%d, y%d[i]);", lfuse__memory_word(operand(w, j)->type), j, j, j);
+    lfuse__put(w->t.out, indent + 1, "}");
+}
+
+static void put_store_quad(const writer *w, int indent, int j)
+{
+    const unsigned size = lfuse__type_bytes(operand(w, j)->type), bytes = size * QUAD;
+    const int words = lfuse__block_words(&w->t, j);
+    lfuse__put(w->t.out, indent, "if (e < length) {");
+    lfuse__put_row_place(&w->t, indent + 1, j, "e");
+    lfuse__put(w->t.out, indent + 1, "u32 w_[%d] = {0};", words);
+    lfuse__put(w->t.out, 0, "#pragma unroll");
+    lfuse__put(w->t.out, indent + 1, "for (int v = 0; v < 4; v++) PACK_%s(w_, v, y%d[v]);",
+               lfuse__memory_word(operand(w, j)->type), j);
+    for (unsigned done = 0; done < bytes; done += 16)
+        lfuse__put(w->t.out, indent + 1, "STOREB_%u(p%d + (i64)o%d * %u + %u, w_ + %u);", bytes < 16 ? bytes : 16, j, j,
+                   size, done, done / 4);
+    lfuse__put(w->t.out, indent, "}");
+}
+
+static void put_stores(const void *context, int which, int indent)
+{
+    const writer *w = context;
+    (void)which;
+    for (int j = 0; j < w->t.k->noperands; j++) {
+        if (!w->t.stored[j]) continue;
+        if (!lfuse__in_blocks(operand(w, j))) {
+            put_store_each(w, indent, j);
+            continue;
+        }
+        lfuse__put(w->t.out, indent, "if (W(%d)) {", w->t.layout->flags);
+        put_store_quad(w, indent + 1, j);
+        lfuse__put(w->t.out, indent, "} else {");
+        put_store_each(w, indent + 1, j);
+        lfuse__put(w->t.out, indent, "}");
+    }
+}
+
+static void put_store_spread(const writer *w, int indent, int j)
+{
+    lfuse__put(w->t.out, 0, "#pragma unroll");
+    lfuse__put(w->t.out, indent, "for (u32 i = 0; i < 16; i++) {");
+    lfuse__put(w->t.out, indent + 1, "const %s e = line + i;", w->t.ux);
+    lfuse__put(w->t.out, indent + 1, "S_%s s_[LANES];", type_word(w, j));
+    lfuse__put(w->t.out, indent + 1, "if (e >= length) continue;");
+    lfuse__put(w->t.out, indent + 1, "SPREAD_%s(s_, y%d[i]);", type_word(w, j), j);
+    lfuse__put(w->t.out, indent + 1, "for (int l = 0; l < LANES && first + (u64)l < rows; l++) {");
+    lfuse__put(w->t.out, indent + 2, "const %s b%d = at%d[l];", w->t.ix, j, j);
+    lfuse__put_row_place(&w->t, indent + 2, j, "e");
+    lfuse__put(w->t.out, indent + 2, "STORE_%s(p%d, o%d, s_[l]);", lfuse__memory_word(operand(w, j)->type), j, j);
+    lfuse__put(w->t.out, indent + 1, "}");
+    lfuse__put(w->t.out, indent, "}");
+}
+
+static void put_store_lanes(const void *context, int which, int indent)
+{
+    const writer *w = context;
+    (void)which;
+    for (int j = 0; j < w->t.k->noperands; j++) {
+        if (!w->t.stored[j]) continue;
+        if (!transposes(w, j)) {
+            put_store_spread(w, indent, j);
+            continue;
+        }
+        put_if_whole(w, indent, j);
+        lfuse__put(w->t.out, indent + 1, "for (int l = 0; l < 16; l++) t_[l] = y%d[l];", j);
+        put_transpose(w, indent + 1, type_word(w, j));
+        lfuse__put(w->t.out, indent + 1, "for (int l = 0; l < 16; l++)");
+        lfuse__put(w->t.out, indent + 2, "STOREL_%s(p%d, (i64)at%d[l] + (i64)line, t_[l]);",
+                   lfuse__memory_word(operand(w, j)->type), j, j);
+        lfuse__put(w->t.out, indent, "} else {");
+        put_store_spread(w, indent + 1, j);
+        lfuse__put(w->t.out, indent, "}");
+    }
+}
+
+/* ---- the kernel ---- */
+
+/* Work-items of a group: where each has a row, few, as rows may be few and all compute units are to have some. */
+static int items(const lfuse__kernel_class *k, const lfuse__facts *facts)
+{
+    if (lfuse__single(facts)) return 1;
+    if (!k->scan.team) return 2 * LFUSE__TEAM;
+    return k->scan.team > LFUSE__TEAM ? k->scan.team : LFUSE__GROUP;
+}
+
+/* <name>_combine, which puts two values together. */
+static void put_combine(const writer *w, const char *name)
+{
+    const lfuse__instr *scan = &w->t.k->body->instr[w->scan];
+    const uint8_t type = scan->type;
+    lfuse__instr instr[] = {
+        {.kind = LFUSE__I_LOAD, .type = type, .a = 0, .b = -1, .c = -1},
+        {.kind = LFUSE__I_LOAD, .type = type, .a = 1, .b = -1, .c = -1},
+        {.kind = LFUSE__I_APPLY, .op = (uint8_t)lfuse__scan_op((lfuse__reduce)scan->op), .type = type, .a = 0, .b = 1,
+         .c = -1},
+    };
+    const lfuse__body body = {.ninstr = 3, .instr = instr};
+    const lfuse__kernel_class two = {.body = &body, .noperands = 2};
+    const char *word = lfuse__register_word((lfuse_type)type);
+    lfuse__text t;
+    lfuse__text_init(&t, w->t.out, &two, NULL);
+    lfuse__put(t.out, 0, "FN L_%s %s_combine(L_%s r0, L_%s r1)", word, name, word, word);
+    lfuse__put(t.out, 0, "{");
+    lfuse__put_instr(&t, 1, 2, "");
+    lfuse__put(t.out, 1, "return r2;");
+    lfuse__put(t.out, 0, "}");
+}
+
+static lfuse_status writer_init(writer *w, lfuse__strbuf *out, const lfuse__kernel_class *k,
+                                const lfuse__layout *layout, const lfuse__facts *facts)
+{
+    const lfuse__body *body = k->body;
+    bool stop[MOST_INSTR] = {false};
+    *w = (writer){.scan = -1, .across = !k->scan.team, .lanes = facts->vector_lanes};
+    if (body->ninstr > MOST_INSTR)
+        return lfuse__error(LFUSE_ERR_UNSUPPORTED, "a scan of %d instructions; at most %d", body->ninstr, MOST_INSTR);
+    for (int i = 0; i < body->ninstr; i++) {
+        if (body->instr[i].kind != LFUSE__I_REDUCE) continue;
+        if (w->scan >= 0 || body->instr[i].op < LFUSE__REDUCE_COUNT)
+            return lfuse__error(LFUSE_ERR_INVALID, "instruction %d: a kernel has one scan, and no reduction", i);
+        w->scan = i;
+    }
+    if (w->scan < 0 || k->naxes != 1) return lfuse__error(LFUSE_ERR_INVALID, "a scan along %d axes", k->naxes);
+    lfuse__text_init(&w->t, out, k, layout);
+    w->t.vector = QUAD;
+    w->t.slots = w->across ? LINE : k->scan.held;
+    w->make[body->instr[w->scan].a] = true;
+    lfuse__body_needs(body, NULL, w->make);
+    stop[w->scan] = true;
+    for (int i = 0; i < body->nstores; i++) w->finish[body->stores[i].reg] = true;
+    lfuse__body_needs(body, stop, w->finish);
+    return LFUSE_OK;
+}
+
+/* Whether the texts are written for such a mapping. */
+static lfuse_status mapping_check(const lfuse__kernel_class *k, const lfuse__facts *facts)
+{
+    const int team = k->scan.team, held = k->scan.held;
+    const bool power = !(team & (team - 1)) && !(held & (held - 1));
+    const bool several = team > LFUSE__TEAM;
+    if (!team ? !held
+              : !lfuse__single(facts) && power && team <= 1024 && held >= QUAD && held <= MOST_HELD &&
+                    (several ? team * held <= BLOCKS * WARP_BLOCK : held == QUAD))
+        return LFUSE_OK;
+    return lfuse__error(LFUSE_ERR_INVALID, "scans by %d work-items that hold %d elements", team, held);
+}
+
+static lfuse_status emit(lfuse__strbuf *out, const char *name, const lfuse__kernel_class *k, const lfuse__facts *facts)
+{
+    static const lfuse__place places[] = {
+        {"MEMORY", put_memory, 0}, {"ROW", put_row, 0}, {"LANES", put_lanes, 0}, {"ARRAYS", put_arrays, 0},
+        {"LOAD", put_loads, 0}, {"LOAD_LANES", put_load_lanes, 0}, {"MAKE", put_make, 0}, {"FINISH", put_finish, 0},
+        {"STORE", put_stores, 0}, {"STORE_LANES", put_store_lanes, 0}, {NULL, NULL, 0},
+    };
+    const int team = k->scan.team, shuffled = team < LFUSE__TEAM ? team : LFUSE__TEAM;
+    const int warps = team > LFUSE__TEAM ? team / LFUSE__TEAM : 1;
+    char value[16], result[16], combine[80];
+    lfuse__layout layout;
+    writer w;
+
+    LFUSE__TRY(lfuse__class_check(name, k, facts));
+    LFUSE__TRY(mapping_check(k, facts));
+    lfuse__layout_make(k, true, &layout);
+    LFUSE__TRY(lfuse__layout_check(k, &layout));
+    LFUSE__TRY(writer_init(&w, out, k, &layout, facts));
+    snprintf(value, sizeof value, "r%d", k->body->instr[w.scan].a);
+    snprintf(result, sizeof result, "r%d", w.scan);
+    snprintf(combine, sizeof combine, "%s_combine", name);
+    const lfuse__parameter parameters[] = {
+        {"NAME", .word = name}, {"ITEMS", .number = items(k, facts)}, {"WORDS", .number = layout.total},
+        {"BUFFERS", .number = lfuse__kernel_buffers(k)}, {"SIDE_BY_SIDE", .number = !team},
+        {"SINGLE", .number = lfuse__single(facts)},
+        {"T", .word = lfuse__register_word((lfuse_type)k->body->instr[w.scan].type)}, {"UX", .word = w.t.ux},
+        {"VALUE", .word = value}, {"RESULT", .word = result}, {"COMBINE", .word = combine},
+        {"ROWS", .number = layout.count}, {"LENGTH", .number = layout.length}, {"WIDTH", .number = shuffled},
+        {"SEVERAL", .number = team > LFUSE__TEAM}, {"WARPS", .number = warps},
+        {"TEAMS", .number = team && team < LFUSE__GROUP && warps == 1 ? LFUSE__GROUP / team : 1},
+        {"BLOCKS", .number = warps * (k->scan.held ? k->scan.held / QUAD : 1)},
+        {"HELD", .number = k->scan.held / QUAD}, {NULL},
+    };
+    lfuse__put_powers(out, k->body);
+    put_combine(&w, name);
+    lfuse__put_text(out, 0, lfuse__text_scan, parameters, places, &w);
+    return lfuse__strbuf_check(out);
+}
+
+/* ---- launches ---- */
+
+/* Whether elements lie apart along the row, so that those of neighbouring rows are neighbours. */
+static bool strided(const lfuse__kernel_class *k)
+{
+    bool any = false;
+    for (int j = 0; j < k->noperands; j++) {
+        if (k->operands[j].inner == LFUSE__STRIDE_UNIT && !k->operands[j].index && !k->operands[j].fixed) return false;
+        any = any || k->operands[j].inner == LFUSE__STRIDE_ANY;
+    }
+    return any;
+}
+
+/*
+ * Rows of a block at most are a team's; longer ones a work-group's, whose work-items have one quad of up to eight
+ * blocks, then several. Where rows are fewer than compute units all blocks of a chunk are work-items' of their own.
+ */
+static void choose(const lfuse__facts *facts, uint64_t rows, uint64_t length, bool fixed, lfuse__kernel_class *k)
+{
+    const int most = rows < facts->info.compute_units ? BLOCKS * LFUSE__TEAM : LFUSE__GROUP;
+    int team = 1, held = QUAD;
+    (void)fixed;
+    k->scan.team = k->scan.held = 0;
+    if (lfuse__single(facts) || strided(k)) return;
+    while (team < most && (uint64_t)team * QUAD < length) team *= 2;
+    while (held < MOST_HELD && team > LFUSE__TEAM && (uint64_t)team * (uint64_t)held < length &&
+           team * held < BLOCKS * WARP_BLOCK)
+        held *= 2;
+    k->scan.team = team;
+    k->scan.held = held;
+}
+
+static void rebind(const lfuse__kernel_class *k, const lfuse__facts *facts, const lfuse__geometry *g,
+                   lfuse__packed *packed)
+{
+    lfuse__layout layout;
+    lfuse__layout_make(k, true, &layout);
+    for (int j = 0; j < k->noperands; j++) packed->words[j] = g->offsets[j];
+    packed->words[layout.flags] = !lfuse__single(facts) && packed->words[layout.length] % QUAD == 0 &&
+                                  lfuse__geometry_aligned(k, g, QUAD, true);
+    lfuse__reports_pack(k, &layout, g, packed->words);
+    lfuse__numbers_pack(k->body, g->numbers, packed->words + layout.numbers);
+}
+
+static lfuse_status pack(const lfuse__kernel_class *k, const lfuse__facts *facts, const lfuse__geometry *g,
+                         lfuse__packed *packed)
+{
+    const uint64_t lanes = facts->vector_lanes ? 16 : 1;
+    const int group = items(k, facts), team = k->scan.team;
+    lfuse__layout layout;
+    uint64_t each = 1;
+
+    LFUSE__TRY(mapping_check(k, facts));
+    lfuse__layout_make(k, true, &layout);
+    LFUSE__TRY(lfuse__geometry_pack(k, &layout, g, packed));
+    rebind(k, facts, g, packed);
+    const uint64_t most = (uint64_t)team * (uint64_t)k->scan.held;
+    if (team && most < BLOCKS * WARP_BLOCK && packed->words[layout.length] > most)
+        return lfuse__error(LFUSE_ERR_INVALID, "rows of %llu elements in a kernel that holds %llu",
+                            (unsigned long long)packed->words[layout.length], (unsigned long long)most);
+    if (!team) each = (uint64_t)group * lanes;
+    else if (team <= LFUSE__TEAM) each = (uint64_t)(LFUSE__GROUP / team);
+    packed->group = (unsigned)group;
+    packed->groups = lfuse__groups(facts, lfuse__single(facts), packed->words[layout.count], each);
+    return LFUSE_OK;
+}
+
+static lfuse_status warm_up(const lfuse__kernel_class *k, const lfuse__facts *facts, lfuse__packed *packed)
+{
+    lfuse__geometry g;
+    lfuse__geometry_of_one(&g);
+    return pack(k, facts, &g, packed);
+}
+
+static void key(const lfuse__kernel_class *k, lfuse__kernel_key *key)
+{
+    lfuse__key_add(key, k->scan.team);
+    lfuse__key_add(key, k->scan.held);
+}
+
+const lfuse__kernel_family lfuse__family_scan = {
+    .emit = emit, .key = key, .choose = choose, .pack = pack, .rebind = rebind, .warm_up = warm_up,
+    .buffers = lfuse__kernel_buffers, .launches = true,
+};
