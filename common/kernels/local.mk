@@ -22,6 +22,7 @@ kernel_texts = \
 	%reldir%/text/group_stride.k %reldir%/text/list_chunk.k %reldir%/text/list_lines.k \
 	%reldir%/text/list_operand.k %reldir%/text/list_pointwise.k %reldir%/text/mlp.k %reldir%/text/mlp_weights.k \
 	%reldir%/text/rows_counter.k %reldir%/text/rows_fold.k %reldir%/text/rows_fold_row.k \
+	%reldir%/text/rows_item.k %reldir%/text/rows_item_segment.k \
 	%reldir%/text/rows_segments.k %reldir%/text/rows_single.k %reldir%/text/rows_single_segment.k \
 	%reldir%/text/scan.k %reldir%/text/scatter.k
 BUILT_SOURCES += $(kernel_texts:.k=.k.h)

@@ -64,20 +64,6 @@ static void split(const char *text, arguments *a)
     }
 }
 
-/* Whether instruction i is a REDUCE of the sweep, or of any where the file is about no sweep. */
-static bool is_gathered(const lfuse__rows_file *f, int i)
-{
-    if (f->sweep >= 0) return lfuse__rows_reduces(f->r, i, f->sweep);
-    return f->r->used[i] && f->r->t.k->body->instr[i].kind == LFUSE__I_REDUCE;
-}
-
-static int count_gathered(const lfuse__rows_file *f)
-{
-    int n = 0;
-    for (int i = 0; i < f->r->t.k->body->ninstr; i++) n += is_gathered(f, i);
-    return n;
-}
-
 /* ---- statements ---- */
 
 /* Each is written for REDUCE i by a function of its own. */
@@ -89,6 +75,17 @@ static void put_declare(const lfuse__rows_file *f, int indent, int i, const gath
     lfuse__rows_put_lanes(f->r, indent, i, g->letters, a->at[1]);
 }
 
+/* CLEAR(lane[0]): nothing gathered. */
+static void put_clear(const lfuse__rows_file *f, int indent, int i, const gathered *g, const arguments *a)
+{
+    char identity[64];
+    (void)a;
+    lfuse__rows_identity(f->r, i, identity, sizeof identity);
+    lfuse__put(f->r->t.out, indent, "%s%d%s = %s;", g->value, i, g->behind, identity);
+    if (lfuse__rows_indexed(f->r, i))
+        lfuse__put(f->r->t.out, indent, "%s%d%s = %s;", g->index, i, g->behind, lfuse__rows_no_index(f->r));
+}
+
 /* RESERVE(stack, 56): with nothing in it. */
 static void put_reserve(const lfuse__rows_file *f, int indent, int i, const gathered *g, const arguments *a)
 {
@@ -97,13 +94,27 @@ static void put_reserve(const lfuse__rows_file *f, int indent, int i, const gath
     if (lfuse__rows_indexed(f->r, i)) lfuse__put(t->out, indent, "L_%s %s%d[%s];", t->ix, g->index, i, a->at[1]);
 }
 
-/* LOCAL(part, 8): local memory. */
+/* LOCAL(part, 8): local memory, of all sweeps. */
 static void put_local(const lfuse__rows_file *f, int indent, int i, const gathered *g, const arguments *a)
 {
     const lfuse__text *t = &f->r->t;
     lfuse__put(t->out, indent, "LOCAL(S_%s, %s%d, %s)", lfuse__rows_word(f->r, i), g->value, i, a->at[1]);
     if (lfuse__rows_indexed(f->r, i))
         lfuse__put(t->out, indent, "LOCAL(S_%s, %s%d, %s)", t->ix, g->index, i, a->at[1]);
+}
+
+/* EMPTY(total): declared, with what an empty row gives. */
+static void put_empty(const lfuse__rows_file *f, int indent, int i, const gathered *g, const arguments *a)
+{
+    (void)g, (void)a;
+    lfuse__rows_put_empty(f->r, indent, i);
+}
+
+/* RESULT(total): the register of the row. */
+static void put_result(const lfuse__rows_file *f, int indent, int i, const gathered *g, const arguments *a)
+{
+    (void)g, (void)a;
+    lfuse__rows_put_result(f->r, indent, i);
 }
 
 /* COMBINE(to, low, high): to = op(low, high). */
@@ -155,14 +166,14 @@ static void put_butterfly(const lfuse__rows_file *f, int indent, int i, const ga
         lfuse__rows_put_exchange(f->r, indent, i, g->behind, mask);
 }
 
-enum { DECLARE, RESERVE, LOCAL, COMBINE, COPY, LET, FETCH, SUBTREE, BUTTERFLY };
+enum { DECLARE, CLEAR, EMPTY, RESULT, RESERVE, LOCAL, COMBINE, COPY, LET, FETCH, SUBTREE, BUTTERFLY };
 
 static void put_statement(const void *context, int which, int indent, const char *text)
 {
     static put_one *const puts[] = {
-        [DECLARE] = put_declare, [RESERVE] = put_reserve, [LOCAL] = put_local,     [COMBINE] = put_combine,
-        [COPY] = put_copy,       [LET] = put_let,         [FETCH] = put_fetch,     [SUBTREE] = put_subtree,
-        [BUTTERFLY] = put_butterfly,
+        [DECLARE] = put_declare, [CLEAR] = put_clear, [RESERVE] = put_reserve, [LOCAL] = put_local,
+        [COMBINE] = put_combine, [COPY] = put_copy,   [LET] = put_let,         [FETCH] = put_fetch,
+        [SUBTREE] = put_subtree, [BUTTERFLY] = put_butterfly, [EMPTY] = put_empty, [RESULT] = put_result,
     };
     const lfuse__rows_file *f = context;
     arguments a;
@@ -170,7 +181,9 @@ static void put_statement(const void *context, int which, int indent, const char
     split(text, &a);
     const gathered g = gathered_of(a.at[0]);
     for (int i = 0; i < f->r->t.k->body->ninstr; i++) {
-        if (!is_gathered(f, i)) continue;
+        const bool gathers = which == LOCAL ? f->r->used[i] && f->r->t.k->body->instr[i].kind == LFUSE__I_REDUCE
+                                            : lfuse__rows_reduces(f->r, i, f->sweep);
+        if (!gathers) continue;
         if (g.only < 0 || g.only == n) puts[which](f, indent, i, &g, &a);
         n++;
     }
@@ -192,17 +205,19 @@ static void put_count(const void *context, int which, int indent, const char *te
 }
 
 static const lfuse__statement statements[] = {
-    {"DECLARE", put_statement, DECLARE}, {"RESERVE", put_statement, RESERVE},
-    {"LOCAL", put_statement, LOCAL},     {"COMBINE", put_statement, COMBINE},
-    {"COPY", put_statement, COPY},       {"LET", put_statement, LET},
-    {"FETCH", put_statement, FETCH},     {"SUBTREE", put_statement, SUBTREE},
-    {"KEEP", put_keep, 0},               {"BUTTERFLY", put_statement, BUTTERFLY},
-    {"COUNT", put_count, 0},             {NULL, NULL, 0},
+    {"DECLARE", put_statement, DECLARE}, {"CLEAR", put_statement, CLEAR},
+    {"RESERVE", put_statement, RESERVE}, {"LOCAL", put_statement, LOCAL},
+    {"COMBINE", put_statement, COMBINE}, {"COPY", put_statement, COPY},
+    {"LET", put_statement, LET},         {"FETCH", put_statement, FETCH},
+    {"SUBTREE", put_statement, SUBTREE}, {"BUTTERFLY", put_statement, BUTTERFLY},
+    {"EMPTY", put_statement, EMPTY},     {"RESULT", put_statement, RESULT},
+    {"KEEP", put_keep, 0},               {"COUNT", put_count, 0},
+    {NULL, NULL, 0},
 };
 
 /* ---- places ---- */
 
-enum { EMPTY, RESULTS, COUNTER, COUNTER_END, REGISTERS, LAST_REGISTERS, ALL_REGISTERS, OPERANDS, BASES, ROW_STORES };
+enum { COUNTER, COUNTER_END, REGISTERS, LAST_REGISTERS, ALL_REGISTERS, OPERANDS, BASES, ROW_STORES };
 
 static void put_place(const void *context, int which, int indent)
 {
@@ -219,15 +234,12 @@ static void put_place(const void *context, int which, int indent)
     case BASES: lfuse__rows_put_bases(r, indent); break;
     case ROW_STORES: lfuse__rows_put_row_stores(r, indent); break;
     }
-    for (int i = 0; i < r->t.k->body->ninstr && which <= RESULTS; i++)
-        if (is_gathered(f, i)) (which == EMPTY ? lfuse__rows_put_empty : lfuse__rows_put_result)(r, indent, i);
 }
 
 static const lfuse__place places[] = {
-    {"EMPTY", put_place, EMPTY},           {"COUNTER", put_place, COUNTER},
-    {"COUNTER_END", put_place, COUNTER_END}, {"RESULTS", put_place, RESULTS},
+    {"COUNTER", put_place, COUNTER},       {"COUNTER_END", put_place, COUNTER_END},
     {"REGISTERS", put_place, REGISTERS},   {"LAST_REGISTERS", put_place, LAST_REGISTERS},
-    {"ALL_REGISTERS", put_place, ALL_REGISTERS}, {"OPERANDS", put_place, OPERANDS},
+    {"OPERANDS", put_place, OPERANDS},     {"ALL_REGISTERS", put_place, ALL_REGISTERS},
     {"BASES", put_place, BASES},           {"ROW_STORES", put_place, ROW_STORES},
     {NULL, NULL, 0},
 };
@@ -239,14 +251,14 @@ void lfuse__rows_put_file(const lfuse__rows_file *f, int indent, const char *tex
 {
     const lfuse__text *t = &f->r->t;
     const lfuse__layout none = {0}, *l = t->layout ? t->layout : &none;
+    int reductions = 0;
+    for (int i = 0; i < t->k->body->ninstr; i++) reductions += lfuse__rows_reduces(f->r, i, f->sweep);
     const lfuse__parameter common[] = {
-        {"UX", .word = t->ux}, {"IX", .word = t->ix}, {"SEGMENT", .number = LFUSE__SEGMENT},
-        {"LANE_COUNT", .number = LFUSE__ROW_LANES}, {"SINGLE", .number = lfuse__single(f->r->facts)},
-        {"VECTOR_LANES", .number = f->r->facts->vector_lanes}, {"REDUCTIONS", .number = count_gathered(f)},
-        {"WORDS", .number = l->total}, {"BUFFERS", .number = lfuse__kernel_buffers(t->k)},
-        {"LAST", .number = lfuse__kernel_buffers(t->k) - 1}, {"ROWS", .number = l->count},
-        {"LENGTH", .number = l->length}, {"SEGMENTS", .number = l->segments}, {"PARTIALS", .number = l->partials},
-        {"FLAGS", .number = l->flags}, {NULL},
+        {"UX", .word = t->ux}, {"REDUCTIONS", .number = reductions}, {"SINGLE", .number = lfuse__single(f->r->facts)},
+        {"VECTOR_LANES", .number = f->r->facts->vector_lanes}, {"WORDS", .number = l->total},
+        {"BUFFERS", .number = lfuse__kernel_buffers(t->k)}, {"LAST", .number = lfuse__kernel_buffers(t->k) - 1},
+        {"ROWS", .number = l->count}, {"LENGTH", .number = l->length}, {"SEGMENTS", .number = l->segments},
+        {"PARTIALS", .number = l->partials}, {"FLAGS", .number = l->flags}, {NULL},
     };
     lfuse__parameter parameters[MOST];
     lfuse__place all[MOST];

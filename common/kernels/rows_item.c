@@ -1,20 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Rows whose elements lie apart and whose neighbours lie together: neighbouring lanes and work-items take neighbouring
- * rows, so that they read whole lines. On GPUs `team` work-items of a group share a row: number q takes the canonical
- * lanes c = q, q + team ..., a subtree of the fold each, and the subtrees meet in local memory. A work-item goes
- * through its lanes in bit-reversed order, which is the fold's tree depth first: one pending value a level is enough.
- */
+/* Rows whose elements lie apart and whose neighbours lie together: the kernel is text/rows_item.k. */
 #include <stdio.h>
 
 #include "common/kernels/rows.h"
 
-enum { LEVELS = 7, DEEP = LFUSE__SEGMENT / LFUSE__ROW_LANES };
+#include "common/kernels/text/rows_item.k.h"
+#include "common/kernels/text/rows_item_segment.k.h"
 
-static int ninstr(const lfuse__rows *r)
-{
-    return r->t.k->body->ninstr;
-}
+enum { DEEP = LFUSE__SEGMENT / LFUSE__ROW_LANES };
 
 static bool partial(const lfuse__rows *r)
 {
@@ -93,9 +86,11 @@ static void put_lanes_store(const lfuse__rows *r, int indent, int j, int reg)
 }
 
 /* b<j> of the first row; of the lanes' rows far<j>, how much farther, and near<j>, whether each is one element on. */
-static void put_bases(const lfuse__rows *r, int indent)
+static void put_bases(const void *context, int which, int indent)
 {
+    const lfuse__rows *r = ((const lfuse__rows_file *)context)->r;
     lfuse__strbuf *out = r->t.out;
+    (void)which;
     if (!r->facts->vector_lanes) {
         lfuse__rows_put_bases(r, indent);
         return;
@@ -133,252 +128,131 @@ static void put_stores(const lfuse__rows *r, int indent, bool of_row)
     }
 }
 
-static void put_element_loads(const lfuse__rows *r, int indent, const bool *loads, const char *index)
+/* ---- places of the segment ---- */
+
+/* GPUs load all of a lane before they compute. */
+static bool is_deep(const lfuse__rows *r)
+{
+    return !lfuse__single(r->facts);
+}
+
+static const char *word_of(const lfuse__rows *r, int j)
+{
+    return lfuse__register_word(r->t.k->operands[j].type);
+}
+
+/* Element e of the operands, to d<j>[u], or to x<j>. */
+static void put_loads(const lfuse__rows *r, int indent, const bool *loads, const char *target)
 {
     for (int j = 0; j < r->t.k->noperands; j++) {
-        char target[32];
+        char to[32];
         if (!loads[j]) continue;
-        snprintf(target, sizeof target, *index ? "d%d%s" : "x%d%s", j, index);
+        snprintf(to, sizeof to, target, j);
         lfuse__put(r->t.out, indent, "{");
         lfuse__put_row_place(&r->t, indent + 1, j, "seg + e");
-        put_lanes_load(r, indent + 1, j, target);
+        put_lanes_load(r, indent + 1, j, to);
         lfuse__put(r->t.out, indent, "}");
     }
 }
 
-/* Elements lane, lane + 128 ... of the segment, in l<i>[0]. */
-static void put_lane(const lfuse__rows *r, int indent, int sweep)
-{
-    const lfuse__lane one = {"ln", "[0]"};
-    /* GPUs load all of a lane before they compute. */
-    const bool deep = !r->facts->vector_lanes && !lfuse__single(r->facts);
-    bool needed[LFUSE__ROW_INSTR], loads[LFUSE__MAX_OPERANDS];
-    lfuse__strbuf *out = r->t.out;
-    lfuse__rows_needs(r, sweep, needed, loads);
-    for (int j = 0; j < r->t.k->noperands; j++)
-        if (loads[j] && deep)
-            lfuse__put(out, indent, "S_%s d%d[%d];", lfuse__register_word(r->t.k->operands[j].type), j, DEEP);
-    if (deep) {
-        lfuse__put(out, 0, "#pragma unroll");
-        lfuse__put(out, indent, "for (u32 u = 0; u < %d; u++) {", DEEP);
-        lfuse__put(out, indent + 1, "const u32 e = lane + u * %d;", LFUSE__ROW_LANES);
-        for (int j = 0; j < r->t.k->noperands; j++)
-            if (loads[j])
-                lfuse__put(out, indent + 1, "d%d[u] = ZERO_%s;", j, lfuse__register_word(r->t.k->operands[j].type));
-        lfuse__put(out, indent + 1, "if (e < left) {");
-        put_element_loads(r, indent + 2, loads, "[u]");
-        lfuse__put(out, indent + 1, "}");
-        lfuse__put(out, indent, "}");
-        lfuse__put(out, 0, "#pragma unroll");
-    }
-    if (deep)
-        lfuse__put(out, indent, "for (u32 u = 0; u < %d; u++) {", DEEP);
-    else
-        lfuse__put(out, indent, "for (u32 e = lane; e < left; e += %d) {", LFUSE__ROW_LANES);
-    if (deep) lfuse__put(out, indent + 1, "const u32 e = lane + u * %d;", LFUSE__ROW_LANES);
-    if (deep) lfuse__put(out, indent + 1, "if (e < left) {");
-    for (int j = 0; j < r->t.k->noperands && !deep; j++)
-        if (loads[j]) lfuse__put(out, indent + 1, "L_%s x%d;", lfuse__register_word(r->t.k->operands[j].type), j);
-    for (int j = 0; j < r->t.k->noperands && deep; j++)
-        if (loads[j])
-            lfuse__put(out, indent + 2, "const S_%s x%d = d%d[u];", lfuse__register_word(r->t.k->operands[j].type), j,
-                       j);
-    if (!deep) put_element_loads(r, indent + 1, loads, "");
-    lfuse__rows_put_elements(r, indent + 1 + deep, needed, "seg + e", NULL);
-    for (int i = 0; i < ninstr(r); i++) {
-        char index[64];
-        snprintf(index, sizeof index, "SPLAT_%s((%s)(seg + e))", r->t.ix, r->t.ix);
-        if (lfuse__rows_reduces(r, i, sweep)) lfuse__rows_put_gather(r, indent + 1 + deep, i, one, NULL, index);
-    }
-    if (lfuse__rows_stores(r, sweep)) put_stores(r, indent + 1 + deep, false);
-    if (deep) lfuse__put(out, indent + 1, "}");
-    lfuse__put(out, indent, "}");
-}
+enum { DECLARE_LOADED, CLEAR_LOADED, LOAD };
 
-/* l<i>[0] joins the pending subtrees w<i> (indices j<i>): as many as leaf number `leaf` has trailing ones. */
-static void put_leaf(const lfuse__rows *r, int indent, int sweep)
-{
-    const lfuse__lane one = {"ln", "[0]"}, pending = {"wk", "[level]"};
-    lfuse__strbuf *out = r->t.out;
-    lfuse__put(out, indent, "int open = 1;");
-    lfuse__put(out, 0, "#pragma unroll");
-    lfuse__put(out, indent, "for (int level = 0; level < %d; level++) {", LEVELS);
-    lfuse__put(out, indent + 1, "if (open && (leaf >> level & 1)) {");
-    for (int i = 0; i < ninstr(r); i++)
-        if (lfuse__rows_reduces(r, i, sweep)) lfuse__rows_put_combine(r, indent + 2, i, one, pending, one);
-    lfuse__put(out, indent + 1, "} else if (open) {");
-    for (int i = 0; i < ninstr(r); i++) {
-        if (!lfuse__rows_reduces(r, i, sweep)) continue;
-        lfuse__put(out, indent + 2, "w%d[level] = l%d[0];", i, i);
-        if (lfuse__rows_indexed(r, i)) lfuse__put(out, indent + 2, "k%d[level] = n%d[0];", i, i);
-    }
-    lfuse__put(out, indent + 2, "open = 0;");
-    lfuse__put(out, indent + 1, "}");
-    lfuse__put(out, indent, "}");
-}
-
-/* The subtrees of those who share the row, in local memory: everybody folds all of them. */
-static void put_share(const lfuse__rows *r, int indent, int sweep)
-{
-    const int n = sharers(r), columns = LFUSE__GROUP / n;
-    const lfuse__lane low = {"wk", "[q]"};
-    lfuse__strbuf *out = r->t.out;
-    for (int i = 0; i < ninstr(r); i++) {
-        if (!lfuse__rows_reduces(r, i, sweep)) continue;
-        lfuse__put(out, indent, "part%d[ITEM()] = l%d[0];", i, i);
-        if (lfuse__rows_indexed(r, i)) lfuse__put(out, indent, "spot%d[ITEM()] = n%d[0];", i, i);
-    }
-    lfuse__put(out, indent, "SYNC();");
-    for (int i = 0; i < ninstr(r); i++) {
-        if (!lfuse__rows_reduces(r, i, sweep)) continue;
-        lfuse__put(out, indent, "{");
-        lfuse__put(out, indent + 1, "S_%s w%d[%d];", lfuse__rows_word(r, i), i, n);
-        if (lfuse__rows_indexed(r, i)) lfuse__put(out, indent + 1, "S_%s k%d[%d];", r->t.ix, i, n);
-        lfuse__put(out, 0, "#pragma unroll");
-        lfuse__put(out, indent + 1, "for (int q = 0; q < %d; q++) {", n);
-        lfuse__put(out, indent + 2, "w%d[q] = part%d[q * %d + column];", i, i, columns);
-        if (lfuse__rows_indexed(r, i)) lfuse__put(out, indent + 2, "k%d[q] = spot%d[q * %d + column];", i, i, columns);
-        lfuse__put(out, indent + 1, "}");
-        for (int h = n / 2; h > 0; h /= 2) { /* a loop over h of 32 is not unrolled, and its array is in memory */
-            char behind[24];
-            const lfuse__lane high = {"wk", behind};
-            snprintf(behind, sizeof behind, "[q + %d]", h);
-            lfuse__put(out, 0, "#pragma unroll");
-            lfuse__put(out, indent + 1, "for (int q = 0; q < %d; q++) {", h);
-            lfuse__rows_put_combine(r, indent + 2, i, low, low, high);
-            lfuse__put(out, indent + 1, "}");
-        }
-        lfuse__put(out, indent + 1, "l%d[0] = w%d[0];", i, i);
-        if (lfuse__rows_indexed(r, i)) lfuse__put(out, indent + 1, "n%d[0] = k%d[0];", i, i);
-        lfuse__put(out, indent, "}");
-    }
-    lfuse__put(out, indent, "SYNC();");
-}
-
-/* The segment at `seg` with `left` elements: l<i>[0], declared here. */
-static void put_segment(const lfuse__rows *r, int indent, int sweep)
-{
-    const int n = sharers(r);
-    const bool any = lfuse__rows_any_reduce(r, sweep);
-    lfuse__strbuf *out = r->t.out;
-    for (int i = 0; i < ninstr(r); i++) {
-        if (!lfuse__rows_reduces(r, i, sweep)) continue;
-        lfuse__rows_put_lanes(r, indent, i, "ln", "1");
-        lfuse__put(out, indent, "L_%s w%d[%d];", lfuse__rows_word(r, i), i, LEVELS);
-        if (lfuse__rows_indexed(r, i)) lfuse__put(out, indent, "L_%s k%d[%d];", r->t.ix, i, LEVELS);
-    }
-    lfuse__put(out, indent, "u32 leaves = 1, lane = %s;", n > 1 ? "number" : "0");
-    lfuse__put(out, indent, "while (leaves * %d < left && leaves < %d) leaves *= 2;", n, LFUSE__ROW_LANES / n);
-    lfuse__put(out, indent, "for (u32 leaf = 0; leaf < leaves; leaf++) {");
-    for (int i = 0; i < ninstr(r); i++) {
-        char identity[64];
-        if (!lfuse__rows_reduces(r, i, sweep)) continue;
-        lfuse__rows_identity(r, i, identity, sizeof identity);
-        lfuse__put(out, indent + 1, "l%d[0] = %s;", i, identity);
-        if (lfuse__rows_indexed(r, i)) lfuse__put(out, indent + 1, "n%d[0] = %s;", i, lfuse__rows_no_index(r));
-    }
-    put_lane(r, indent + 1, sweep);
-    if (any) put_leaf(r, indent + 1, sweep);
-    /* The next lane: one is added from the highest bit down. */
-    lfuse__put(out, indent + 1, "u32 bit = leaves * %d;", n / 2 ? n / 2 : 1);
-    if (n == 1) lfuse__put(out, indent + 1, "bit /= 2;");
-    lfuse__put(out, indent + 1, "while (bit >= %d && (lane & bit)) {", n);
-    lfuse__put(out, indent + 2, "lane ^= bit;");
-    lfuse__put(out, indent + 2, "bit /= 2;");
-    lfuse__put(out, indent + 1, "}");
-    lfuse__put(out, indent + 1, "lane |= bit;");
-    lfuse__put(out, indent, "}");
-    if (n > 1 && any) put_share(r, indent, sweep);
-}
-
-/* A loop over blocks of rows, or of rows and segments: `at` is the first row, of which there are `count`. */
-static void put_loop(const lfuse__rows *r, const char *width)
-{
-    lfuse__strbuf *out = r->t.out;
-    const bool single = lfuse__single(r->facts);
-    lfuse__put(out, 1, "const u64 blocks = (rows + %s - 1) / %s, units = blocks * %s;", width, width,
-               partial(r) ? "segments" : "1");
-    if (single) {
-        lfuse__put(out, 1, "const u64 share = (units + GROUPS() - 1) / GROUPS();");
-        lfuse__put(out, 1, "for (u64 unit = GROUP() * share; unit < units && unit < (GROUP() + 1) * share; unit++) {");
-    } else {
-        lfuse__put(out, 1, "for (u64 unit = GROUP(); unit < units; unit += GROUPS()) {");
-    }
-    lfuse__put(out, 2, "const u64 at = unit %% blocks * %s;", width);
-    lfuse__put(out, 2, "const int count = rows - at < %s ? (int)(rows - at) : %s;", width, width);
-    if (!single) lfuse__put(out, 2, "const int active = (int)column < count;");
-    if (!r->facts->vector_lanes)
-        lfuse__put(out, 2, "const %s row = (%s)(at%s);", r->t.ux, r->t.ux, single ? "" : " + (active ? column : 0)");
-    put_bases(r, 2);
-}
-
-static void put_partial(const lfuse__rows *r, int indent)
-{
-    lfuse__strbuf *out = r->t.out;
-    const bool single = lfuse__single(r->facts);
-    lfuse__put(out, indent, "const %s seg = (%s)(unit / blocks) * %d;", r->t.ux, r->t.ux, LFUSE__SEGMENT);
-    lfuse__put(out, indent, "const u32 left = length - seg < %d ? (u32)(length - seg) : %d;", LFUSE__SEGMENT,
-               LFUSE__SEGMENT);
-    lfuse__rows_put_phase(r, indent, 0, false);
-    put_segment(r, indent, 0);
-    lfuse__put(out, indent, single ? "{" : sharers(r) > 1 ? "if (active && number == 0) {" : "if (active) {");
-    lfuse__put(out, indent + 1, "const u64 cell = %s * segments + unit / blocks;",
-               r->facts->vector_lanes ? "at" : "row");
-    lfuse__rows_put_keep(r, indent + 1, "cell");
-    lfuse__put(out, indent, "}");
-}
-
-static void put_segment_of_row(const void *context, int which, int indent)
+static void put_loaded(const void *context, int which, int indent)
 {
     const lfuse__rows_file *f = context;
+    const lfuse__rows *r = f->r;
+    bool needed[LFUSE__ROW_INSTR], loads[LFUSE__MAX_OPERANDS];
+    lfuse__rows_needs(r, f->sweep, needed, loads);
+    if (which == LOAD) put_loads(r, indent, loads, "d%d[u]");
+    for (int j = 0; j < r->t.k->noperands && which != LOAD; j++) {
+        if (!loads[j]) continue;
+        if (which == DECLARE_LOADED) lfuse__put(r->t.out, indent, "S_%s d%d[%d];", word_of(r, j), j, DEEP);
+        else lfuse__put(r->t.out, indent, "d%d[u] = ZERO_%s;", j, word_of(r, j));
+    }
+}
+
+static void put_elements(const void *context, int which, int indent)
+{
+    const lfuse__rows_file *f = context;
+    const lfuse__rows *r = f->r;
+    bool needed[LFUSE__ROW_INSTR], loads[LFUSE__MAX_OPERANDS];
     (void)which;
-    put_segment(f->r, indent, f->sweep);
+    lfuse__rows_needs(r, f->sweep, needed, loads);
+    for (int j = 0; j < r->t.k->noperands; j++) {
+        if (!loads[j]) continue;
+        if (is_deep(r)) lfuse__put(r->t.out, indent, "const S_%s x%d = d%d[u];", word_of(r, j), j, j);
+        else lfuse__put(r->t.out, indent, "L_%s x%d;", word_of(r, j), j);
+    }
+    if (!is_deep(r)) put_loads(r, indent, loads, "x%d");
+    lfuse__rows_put_elements(r, indent, needed, "seg + e", NULL);
+    for (int i = 0; i < r->t.k->body->ninstr; i++) {
+        char index[64];
+        snprintf(index, sizeof index, "SPLAT_%s((%s)(seg + e))", r->t.ix, r->t.ix);
+        if (lfuse__rows_reduces(r, i, f->sweep))
+            lfuse__rows_put_gather(r, indent, i, (lfuse__lane){"ln", "[0]"}, NULL, index);
+    }
+    if (lfuse__rows_stores(r, f->sweep)) put_stores(r, indent, false);
 }
 
-static void put_rows(const lfuse__rows *r, int indent)
+static void put_segment(const void *context, int which, int indent)
 {
-    for (int sweep = 0; sweep < r->nsweeps; sweep++) {
-        lfuse__rows_put_phase(r, indent, sweep, false);
-        lfuse__rows_put_segments(r, indent, sweep, "u32", put_segment_of_row);
-    }
-    lfuse__rows_put_phase(r, indent, r->nsweeps, true);
-    lfuse__put(r->t.out, indent, sharers(r) > 1 ? "if (number == 0) {" : "{");
-    put_stores(r, indent + 1, true);
-    lfuse__put(r->t.out, indent, "}");
-}
-
-static void put_local(const lfuse__rows *r, int columns)
-{
-    lfuse__put(r->t.out, 1, "const u32 column = ITEM() %% %d, number = ITEM() / %d;", columns, columns);
-    for (int i = 0; i < ninstr(r) && sharers(r) > 1; i++) {
-        if (!r->used[i] || r->t.k->body->instr[i].kind != LFUSE__I_REDUCE) continue;
-        lfuse__put(r->t.out, 1, "LOCAL(S_%s, part%d, %d)", lfuse__rows_word(r, i), i, LFUSE__GROUP);
-        if (lfuse__rows_indexed(r, i))
-            lfuse__put(r->t.out, 1, "LOCAL(S_%s, spot%d, %d)", r->t.ix, i, LFUSE__GROUP);
-    }
+    static const lfuse__place places[] = {
+        {"DECLARE_LOADED", put_loaded, DECLARE_LOADED}, {"CLEAR_LOADED", put_loaded, CLEAR_LOADED},
+        {"LOAD", put_loaded, LOAD},                     {"ELEMENTS", put_elements, 0},
+        {NULL, NULL, 0},
+    };
+    const lfuse__rows *r = ((const lfuse__rows_file *)context)->r;
+    const int n = sharers(r);
+    int halvings = 0;
+    (void)which;
+    while (1 << halvings < n) halvings++;
+    const lfuse__parameter parameters[] = {
+        {"SHARERS", .number = n}, {"SHARED", .number = n > 1}, {"HALVINGS", .number = halvings},
+        {"WIDTH", .number = LFUSE__GROUP / n}, {"DEEP", .number = is_deep(r)}, {NULL},
+    };
+    lfuse__rows_put_file(context, indent, lfuse__text_rows_item_segment, parameters, places);
 }
 
 void lfuse__rows_put_item_segment(const lfuse__rows *r, int indent)
 {
-    put_segment(r, indent, 0);
+    put_segment(&(lfuse__rows_file){.r = r}, 0, indent);
+}
+
+/* ---- places of the kernel ---- */
+
+static void put_sweeps(const void *context, int which, int indent)
+{
+    const lfuse__rows *r = ((const lfuse__rows_file *)context)->r;
+    (void)which;
+    for (int sweep = 0; sweep < r->nsweeps; sweep++) {
+        lfuse__rows_put_phase(r, indent, sweep, false);
+        lfuse__rows_put_segments(r, indent, sweep, "u32", put_segment);
+    }
+}
+
+static void put_row_stores(const void *context, int which, int indent)
+{
+    (void)which;
+    put_stores(((const lfuse__rows_file *)context)->r, indent, true);
 }
 
 void lfuse__rows_emit_item(const lfuse__rows *from, const char *name)
 {
-    lfuse__rows r = *from;
+    static const lfuse__place places[] = {
+        {"PLACES_OF_ROWS", put_bases, 0}, {"FOLD_SEGMENT", put_segment, 0}, {"SWEEPS", put_sweeps, 0},
+        {"STORES_OF_ROWS", put_row_stores, 0}, {NULL, NULL, 0},
+    };
     const bool single = lfuse__single(from->facts);
-    const int columns = LFUSE__GROUP / sharers(from);
+    const int n = sharers(from);
+    lfuse__rows r = *from;
     char width[24] = "LANES";
+    const lfuse__parameter parameters[] = {
+        {"NAME", .word = name}, {"ITEMS", .number = single ? 1 : LFUSE__GROUP}, {"WIDTH", .word = width},
+        {"SHARED", .number = n > 1}, {"PARTIAL", .number = partial(from)}, {NULL},
+    };
+
     r.across = true;
-    lfuse__rows_put_head(&r, name, single ? 1 : LFUSE__GROUP);
-    if (partial(&r)) lfuse__rows_put_partials(&r, 1);
-    if (!single) snprintf(width, sizeof width, "%d", columns);
-    if (!single) put_local(&r, columns);
-    put_loop(&r, width);
-    if (partial(&r))
-        put_partial(&r, 2);
-    else
-        put_rows(&r, 2);
-    lfuse__put(r.t.out, 1, "}");
-    lfuse__put(r.t.out, 0, "}");
+    if (!single) snprintf(width, sizeof width, "%d", LFUSE__GROUP / n);
+    lfuse__put_powers(r.t.out, r.t.k->body);
+    lfuse__rows_put_file(&(lfuse__rows_file){.r = &r}, 0, lfuse__text_rows_item, parameters, places);
 }
