@@ -167,7 +167,7 @@ void lfuse__put_list_operand(const lfuse__text *t, int indent, int j, const char
  */
 void lfuse__put_arguments(lfuse__strbuf *out, int indent, const lfuse__facts *facts, int words, int items);
 const char *lfuse__argument_word(const lfuse__facts *facts);
-/* list_lines.k before a kernel, where the class has a shape. */
+/* list_broadcast.k before a kernel, where the class has a shape. */
 void lfuse__put_line_functions(lfuse__strbuf *out, const lfuse__kernel_class *k);
 
 /* carried.c: the word of the first member's address of an operand, and that of its first chunk. */

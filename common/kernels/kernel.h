@@ -316,7 +316,7 @@ lfuse_status lfuse__bundle_emit(lfuse__strbuf *out, const char *name, const lfus
 lfuse_status lfuse__bundle_pack(const lfuse__bundle *b, const lfuse__facts *facts,
                                 const lfuse__bundle_member *members, lfuse__bundle_launch *launch);
 
-/* ---- multi.c: lists ----
+/* ---- multi.c, list.c: lists ----
  * Buffers: 0 the chunk table, 1 the address table, then LFUSE__MAX_SLOTS blocks where facts.addresses is false.
  * Address table: entry [operand * members + member] is two words: address or byte offset, slot. A member of size 0 has
  * no chunk. Operands with `inner` REPEAT are numbers in memory, one for each member (lists of 0-d values), the others
@@ -333,7 +333,7 @@ enum {
     LFUSE__MULTI_LENGTH = 0,           /* word: elements of a chunk that is not its member's last (carried) */
     LFUSE__MULTI_CHUNKS_OFFSET = 0,    /* word: of the chunk table in buffer 0 */
     LFUSE__MULTI_ADDRESSES_OFFSET = 1, /* word: of the address table in buffer 1 */
-    LFUSE__MULTI_PARTIALS_OFFSET = 2,  /* word: of the partials in buffer 2 (members_partial) */
+    LFUSE__MULTI_PARTIALS_OFFSET = 2,  /* word: of the partials in buffer 2 (list_partial.k, list_lines.k) */
     LFUSE__MULTI_FIRST = 3,            /* word: the first chunk, and how many there are */
     LFUSE__MULTI_CHUNKS = 4,
     LFUSE__MULTI_MEMBERS = 5,          /* word: members of the list */
@@ -427,7 +427,7 @@ lfuse_status lfuse__members_fold_pack(const lfuse__kernel_class *k, const lfuse_
 lfuse_status lfuse__members_fold_warm_up(const lfuse__kernel_class *k, const lfuse__facts *facts,
                                          lfuse__packed *packed);
 
-/* ---- lines.c: reductions of the rows or columns of the members of lists ----
+/* ---- members.c: reductions of the rows or columns of the members of lists ----
  * Two launches. Operands are elements of members (UNIT), numbers (REPEAT) and the shape; what is written (REPEAT) has
  * one element a line. One REDUCE. Both walk the same chunks, of cells: cell s * lines + l of a member is segment s of
  * its line l, so that neighbours are neighbouring lines. `segments` stores a cell each in the scratch (buffers as

@@ -7,8 +7,8 @@
 #include "common/kernels/template.h"
 
 #include "common/kernels/text/group_stride.k.h"
+#include "common/kernels/text/list_broadcast.k.h"
 #include "common/kernels/text/list_chunk.k.h"
-#include "common/kernels/text/list_lines.k.h"
 #include "common/kernels/text/list_operand.k.h"
 
 enum { OTHER_WORDS = 16, STAGED_LINE = 8 };
@@ -221,6 +221,6 @@ void lfuse__put_line_functions(lfuse__strbuf *out, const lfuse__kernel_class *k)
     static const lfuse__parameter none[] = {{NULL}};
     if (shape_operand(k) < 0) return;
     lfuse__put(out, 0, "#ifndef LINES_\n#define LINES_");
-    lfuse__put_text(out, 0, lfuse__text_list_lines, none, NULL, NULL);
+    lfuse__put_text(out, 0, lfuse__text_list_broadcast, none, NULL, NULL);
     lfuse__put(out, 0, "#endif");
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Steps that reduce lists, as two row kernels: bodies, words and memory. */
+/* Steps that reduce lists, as two row kernels: bodies, words and memory. members_text.c writes their texts. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "common/base/error.h"
 #include "common/kernels/members.h"
@@ -125,7 +124,7 @@ static lfuse_status begin_rows(lfuse__members_row *row, lfuse__strbuf *out, cons
 }
 
 lfuse_status lfuse__members_create(lfuse__strbuf *out, const lfuse__kernel_class *k, const lfuse__facts *facts,
-                                   lfuse__members **members)
+                                   lfuse__carry carry, lfuse__members **members)
 {
     lfuse_status status = check(k);
     LFUSE__TRY(status);
@@ -145,50 +144,23 @@ lfuse_status lfuse__members_create(lfuse__strbuf *out, const lfuse__kernel_class
         free(m);
         return status;
     }
+    m->member.rows.t.list = m->list.rows.t.list = (lfuse__of_list){k, facts, carry};
+    m->member.rows.t.numbers = m->list.rows.t.numbers =
+        carry == LFUSE__CARRY_FOLD ? (int)LFUSE__FOLD_NUMBERS : (int)LFUSE__MEMBERS_PARTIAL_NUMBERS;
     *members = m;
     return LFUSE_OK;
 }
 
-void lfuse__members_put_beginning(const lfuse__rows *r, int indent)
+static bool has(const lfuse__kernel_class *k, lfuse__instr_kind kind)
 {
-    bool needed[LFUSE__ROW_INSTR], loads[LFUSE__MAX_OPERANDS];
-    lfuse__rows_needs(r, 0, needed, loads);
-    lfuse__body_needs(r->t.k->body, NULL, needed);
-    for (int j = 0; j < r->t.k->noperands; j++)
-        if (r->t.loaded[j]) lfuse__put(r->t.out, indent, "const i32 b%d = 0;", j);
-    for (int i = 0; i < r->t.k->body->ninstr; i++) {
-        const lfuse__instr *in = &r->t.k->body->instr[i];
-        if (!needed[i] || !r->of_row[i]) continue;
-        if (in->kind == LFUSE__I_LOAD)
-            lfuse__rows_put_row_load(r, indent, i);
-        else
-            lfuse__put_instr(&r->t, indent, i, "");
-    }
-}
-
-void lfuse__members_only_elements(lfuse__rows *r)
-{
-    bool needed[LFUSE__ROW_INSTR], loads[LFUSE__MAX_OPERANDS];
-    lfuse__rows_needs(r, 0, needed, loads);
-    lfuse__body_needs(r->t.k->body, NULL, needed);
-    memset(r->t.loaded, 0, sizeof r->t.loaded);
-    memset(r->t.stored, 0, sizeof r->t.stored);
-    for (int i = 0; i < r->t.k->body->ninstr; i++)
-        if (needed[i] && r->t.k->body->instr[i].kind == LFUSE__I_LOAD) r->t.loaded[r->t.k->body->instr[i].a] = true;
+    for (int i = 0; i < k->body->ninstr; i++)
+        if (k->body->instr[i].kind == kind) return true;
+    return false;
 }
 
 bool lfuse__members_reduces(const lfuse__kernel_class *k)
 {
-    for (int i = 0; i < k->body->ninstr; i++)
-        if (k->body->instr[i].kind == LFUSE__I_REDUCE) return true;
-    return false;
-}
-
-static bool has_totals(const lfuse__kernel_class *k)
-{
-    for (int i = 0; i < k->body->ninstr; i++)
-        if (k->body->instr[i].kind == LFUSE__I_TOTAL) return true;
-    return false;
+    return has(k, LFUSE__I_REDUCE);
 }
 
 static uint64_t rounded(int64_t count, uint64_t to)
@@ -214,8 +186,7 @@ lfuse_status lfuse__members_partial_pack(const lfuse__kernel_class *k, const lfu
     const bool single = lfuse__single(facts);
     LFUSE__TRY(lfuse__list_pack(k, facts, single, single ? 1 : LFUSE__GROUP / LFUSE__TEAM,
                                 LFUSE__MEMBERS_PARTIAL_NUMBERS, part->all, part->first_chunk, part->chunks,
-                                part->numbers,
-                                packed));
+                                part->numbers, packed));
     packed->words[LFUSE__MULTI_PARTIALS_OFFSET] = part->scratch;
     packed->words[LFUSE__MEMBERS_CELLS] = rounded(part->all_chunks, 16);
     return LFUSE_OK;
@@ -246,10 +217,73 @@ lfuse_status lfuse__members_fold_pack(const lfuse__kernel_class *k, const lfuse_
     packed->words[LFUSE__FOLD_STRIDE] = (uint64_t)part->stride;
     packed->words[LFUSE__FOLD_ALL] = (uint64_t)part->all;
     packed->words[LFUSE__FOLD_CELLS] = rounded(part->all_chunks, 16);
-    packed->words[LFUSE__FOLD_ARRIVALS] = has_totals(k) ? part->arrivals : 0;
+    packed->words[LFUSE__FOLD_ARRIVALS] = has(k, LFUSE__I_TOTAL) ? part->arrivals : 0;
     lfuse__numbers_pack(k->body, part->numbers, packed->words + LFUSE__FOLD_NUMBERS);
     packed->nwords = (unsigned)(LFUSE__FOLD_NUMBERS + k->body->nnumbers);
     packed->group = lfuse__single(facts) ? 1 : LFUSE__GROUP;
     packed->groups = lfuse__members_groups(facts, part->members);
     return LFUSE_OK;
+}
+
+lfuse_status lfuse__members_partial_warm_up(const lfuse__kernel_class *k, const lfuse__facts *facts,
+                                            lfuse__packed *packed)
+{
+    const lfuse__members_part part = {.numbers = lfuse__zeros};
+    return lfuse__members_partial_pack(k, facts, &part, packed);
+}
+
+lfuse_status lfuse__members_fold_warm_up(const lfuse__kernel_class *k, const lfuse__facts *facts,
+                                         lfuse__packed *packed)
+{
+    const lfuse__members_part part = {.numbers = lfuse__zeros};
+    return lfuse__members_fold_pack(k, facts, &part, packed);
+}
+
+/* ---- rows and columns of members ---- */
+
+enum { LENGTH_SHIFT = 48 /* of the chunk, in the word of cells */ };
+
+int64_t lfuse__lines_count(const lfuse__kernel_class *k, int64_t matrices, int64_t rows, int64_t columns)
+{
+    if (k->list.walk != LFUSE__WALK_ELEMENTS) return matrices;
+    return matrices * (k->list.columns ? columns : rows);
+}
+
+int64_t lfuse__lines_cells(const lfuse__kernel_class *k, int64_t matrices, int64_t rows, int64_t columns)
+{
+    const int64_t line = k->list.columns || k->list.walk == LFUSE__WALK_ROWS ? rows : columns;
+    const int64_t segments = line / LFUSE__SEGMENT + (line % LFUSE__SEGMENT != 0);
+    return lfuse__lines_count(k, matrices, rows, columns) * (segments ? segments : 1);
+}
+
+static uint64_t cells_of(int64_t chunks, int64_t length)
+{
+    return ((uint64_t)chunks * (uint64_t)length + 15) / 16 * 16;
+}
+
+uint64_t lfuse__lines_scratch(const lfuse__kernel_class *k, int64_t chunks, int64_t length)
+{
+    for (int i = 0; i < k->body->ninstr; i++)
+        if (k->body->instr[i].kind == LFUSE__I_REDUCE)
+            return cells_of(chunks, length) * lfuse__type_bytes(lfuse__register_type(k->body->instr[i].type));
+    return 0;
+}
+
+lfuse_status lfuse__lines_pack(const lfuse__kernel_class *k, const lfuse__facts *facts, const lfuse__lines_part *part,
+                               lfuse__packed *packed)
+{
+    const uint64_t cells = cells_of(part->all_chunks, part->length);
+    LFUSE__TRY(lfuse__list_pack(k, facts, lfuse__single(facts), 1, LFUSE__MEMBERS_PARTIAL_NUMBERS, part->members,
+                                part->first_chunk, part->chunks, part->numbers, packed));
+    if (cells >> LENGTH_SHIFT)
+        return lfuse__error(LFUSE_ERR_OVERFLOW, "%llu segments of rows or columns", (unsigned long long)cells);
+    packed->words[LFUSE__MULTI_PARTIALS_OFFSET] = part->scratch;
+    packed->words[LFUSE__MEMBERS_CELLS] = cells | (uint64_t)part->length << LENGTH_SHIFT;
+    return LFUSE_OK;
+}
+
+lfuse_status lfuse__lines_warm_up(const lfuse__kernel_class *k, const lfuse__facts *facts, lfuse__packed *packed)
+{
+    const lfuse__lines_part part = {.numbers = lfuse__zeros};
+    return lfuse__lines_pack(k, facts, &part, packed);
 }

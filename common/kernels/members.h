@@ -12,11 +12,11 @@
 enum { LFUSE__MEMBERS_INSTR = LFUSE__ROW_INSTR };
 
 typedef struct lfuse__members_row {
+    lfuse__rows rows; /* the first, so that all of it is an lfuse__text for places of list kernels */
     lfuse__kernel_class k;
     lfuse__body body;
     lfuse__instr instr[LFUSE__MEMBERS_INSTR];
     lfuse__store stores[2 * LFUSE__MAX_OPERANDS];
-    lfuse__rows rows;
 } lfuse__members_row;
 
 typedef struct lfuse__members {
@@ -47,12 +47,6 @@ enum { /* FOLD */
 
 /* `out` may be NULL. ERR_INVALID, ERR_UNSUPPORTED. The result is freed by free(). */
 lfuse_status lfuse__members_create(lfuse__strbuf *out, const lfuse__kernel_class *k, const lfuse__facts *facts,
-                                   lfuse__members **members);
-
-/* ---- kernels of segments ---- */
-/* Loads that nothing but the numbers of the member needs are left to the fold. */
-void lfuse__members_only_elements(lfuse__rows *r);
-/* b<j> of what is loaded, and the registers of the member among what the reductions take in. */
-void lfuse__members_put_beginning(const lfuse__rows *r, int indent);
+                                   lfuse__carry carry, lfuse__members **members);
 
 #endif
