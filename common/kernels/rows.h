@@ -61,9 +61,7 @@ void lfuse__rows_identity(const lfuse__rows *r, int i, char *text, size_t size);
 const char *lfuse__rows_no_index(const lfuse__rows *r);
 
 /* ---- statements ---- */
-/* The kernel's head: rows, length, p<j>. */
-void lfuse__rows_put_head(const lfuse__rows *r, const char *name, int group);
-/* Of that: p<j>. */
+/* p<j>, and where the tables are that p<j> of a row is looked up in. */
 void lfuse__rows_put_operands(const lfuse__rows *r);
 /* b<j> of row `row`; bases: and p<j>, k<j> of what is looked up. */
 void lfuse__rows_put_offsets(const lfuse__rows *r, int indent);
@@ -99,8 +97,7 @@ void lfuse__rows_put_counter_end(const lfuse__rows *r, int indent, int sweep);
 /* A sweep by rows_segments.k: `put_segment` fills its place, `count` is the type of a number of elements. */
 void lfuse__rows_put_segments(const lfuse__rows *r, int indent, int sweep, const char *count,
                               void (*put_segment)(const void *context, int which, int indent));
-/* PARTIAL and FOLD: z, cells and segments; where the results of segment `cell` = row * segments + number are. */
-void lfuse__rows_put_partials(const lfuse__rows *r, int indent);
+/* PARTIAL and FOLD: l<i>[0] to where the results of segment `cell` = row * segments + number are, behind z. */
 void lfuse__rows_put_keep(const lfuse__rows *r, int indent, const char *cell);
 /* `to` from there; `guard` (NULL: none): an expression, the identity where it is 0. */
 void lfuse__rows_put_fetch(const lfuse__rows *r, int indent, int i, lfuse__lane to, const char *cell,

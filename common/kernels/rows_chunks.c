@@ -4,6 +4,8 @@
 
 #include "common/kernels/rows_team.h"
 
+#include "common/kernels/text/rows_team_segment.k.h"
+
 enum { VECTOR = LFUSE__ROW_VECTOR };
 
 /* Registers for so many chunks of operand j. */
@@ -193,48 +195,71 @@ static void put_one_chunk(const lfuse__team *t, int indent, int j)
         lfuse__put(t->r->t.out, indent, "h%d[%d] = q%d[%d];", j, w, j, w);
 }
 
-void lfuse__team_put_segment(const lfuse__team *t, int indent, int sweep)
+/* ---- places of a segment ---- */
+
+enum { NOW, NEXT };
+
+/* What the sweep loads chunk by chunk: this one, or of what is loaded ahead the next one. */
+static void put_chunk_loads(const void *context, int which, int indent)
 {
-    const lfuse__rows *r = t->r;
-    const lfuse__body *body = r->t.k->body;
-    char place[32] = "[v]";
-    const lfuse__lane lane = {"ln", place};
-    const bool stores = lfuse__rows_stores(r, sweep);
-    lfuse__strbuf *out = r->t.out;
+    const lfuse__rows_file *f = context;
+    const lfuse__team *t = f->form;
     bool needed[LFUSE__ROW_INSTR], loads[LFUSE__MAX_OPERANDS];
-    if (t->parts > 1) snprintf(place, sizeof place, "[c * %d + v]", VECTOR);
-    lfuse__rows_needs(r, sweep, needed, loads);
-    /* Single elements are not many at a time, for the registers that they would take of the loop for vectors. */
-    lfuse__put(out, 0, t->access == LFUSE__ACCESS_SINGLE && !t->group ? "#pragma unroll 1" : "#pragma unroll");
-    lfuse__put(out, indent++, "for (u32 turn = 0; turn < %d; turn++) {", t->chunks / t->parts);
-    lfuse__put(out, 0, "#pragma unroll");
-    lfuse__put(out, indent, "for (u32 c = 0; c < %d; c++) {", t->parts);
-    lfuse__put(out, indent + 1, "const u32 u = turn * %d + c;", t->parts);
-    put_place(t, indent + 1);
-    for (int j = 0; j < r->t.k->noperands; j++)
-        if (loads[j] && by_chunks(t, j)) put_one_chunk(t, indent + 1, j);
-    for (int j = 0; j < r->t.k->noperands && stores; j++)
-        if (r->t.stored[j] && !r->row[j])
-            lfuse__put(out, indent + 1, "S_%s y%d[%d];", lfuse__register_word(r->t.k->operands[j].type), j, VECTOR);
-    lfuse__put(out, 0, "#pragma unroll");
-    lfuse__put(out, indent + 1, "for (int v = 0; v < %d; v++) {", VECTOR);
-    put_elements(t, indent + 2, needed, loads);
+    lfuse__rows_needs(f->r, f->sweep, needed, loads);
+    for (int j = 0; j < f->r->t.k->noperands; j++) {
+        if (!loads[j] || !by_chunks(t, j)) continue;
+        if (which == NOW) put_one_chunk(t, indent, j);
+        else if (t->holds[j] == LFUSE__HOLD_AHEAD) put_chunk_ahead(t, indent, j, "u + 1");
+    }
+}
+
+static void put_stored(const void *context, int which, int indent)
+{
+    const lfuse__rows_file *f = context;
+    const lfuse__text *text = &f->r->t;
+    for (int j = 0; j < text->k->noperands && lfuse__rows_stores(f->r, f->sweep); j++) {
+        if (!text->stored[j] || f->r->row[j]) continue;
+        if (which) put_store(f->form, indent, j);
+        else lfuse__put(text->out, indent, "S_%s y%d[%d];", lfuse__register_word(text->k->operands[j].type), j, VECTOR);
+    }
+}
+
+static void put_lane_elements(const void *context, int which, int indent)
+{
+    const lfuse__rows_file *f = context;
+    const lfuse__rows *r = f->r;
+    const lfuse__team *t = f->form;
+    const lfuse__body *body = r->t.k->body;
+    const lfuse__lane lane = {"ln", t->parts > 1 ? "[c * 4 + v]" : "[v]"};
+    bool needed[LFUSE__ROW_INSTR], loads[LFUSE__MAX_OPERANDS];
+    (void)which;
+    lfuse__rows_needs(r, f->sweep, needed, loads);
+    put_elements(t, indent, needed, loads);
     for (int i = 0; i < body->ninstr; i++) {
         char index[64];
         snprintf(index, sizeof index, "(%s)(e + v)", r->t.ix);
-        if (lfuse__rows_reduces(r, i, sweep))
-            lfuse__rows_put_gather(r, indent + 2, i, lane, t->whole ? NULL : "(e + v < length)", index);
+        if (lfuse__rows_reduces(r, i, f->sweep))
+            lfuse__rows_put_gather(r, indent, i, lane, t->whole ? NULL : "(e + v < length)", index);
     }
-    for (int i = 0; i < body->nstores && stores; i++)
+    for (int i = 0; i < body->nstores && lfuse__rows_stores(r, f->sweep); i++)
         if (!r->row[body->stores[i].operand])
-            lfuse__put(out, indent + 2, "y%d[v] = r%d;", body->stores[i].operand, body->stores[i].reg);
-    lfuse__put(out, indent + 1, "}");
-    for (int j = 0; j < r->t.k->noperands; j++)
-        if (loads[j] && t->holds[j] == LFUSE__HOLD_AHEAD) put_chunk_ahead(t, indent + 1, j, "u + 1");
-    if (stores) lfuse__put(out, indent + 1, t->group ? "{" : "if (active) {");
-    for (int j = 0; j < r->t.k->noperands && stores; j++)
-        if (r->t.stored[j] && !r->row[j]) put_store(t, indent + 2, j);
-    if (stores) lfuse__put(out, indent + 1, "}");
-    lfuse__put(out, indent, "}");
-    lfuse__put(out, indent - 1, "}");
+            lfuse__put(r->t.out, indent, "y%d[v] = r%d;", body->stores[i].operand, body->stores[i].reg);
+}
+
+void lfuse__team_put_segment(const lfuse__team *t, int indent, int sweep)
+{
+    static const lfuse__place places[] = {
+        {"LOAD_CHUNK", put_chunk_loads, NOW},       {"DECLARE_STORED", put_stored, false},
+        {"LOAD_NEXT_CHUNK", put_chunk_loads, NEXT}, {"STORE", put_stored, true},
+        {"ELEMENTS", put_lane_elements, 0},         {NULL, NULL, 0},
+    };
+    const lfuse__rows_file file = {.r = t->r, .sweep = sweep, .form = t};
+    const lfuse__parameter parameters[] = {
+        {"TURNS", .number = t->chunks / t->parts}, {"PARTS", .number = t->parts},
+        {"BY_SEGMENTS", .number = t->group || t->partial}, {"CHUNK", .number = t->width * VECTOR},
+        {"ONE_BY_ONE", .number = t->access == LFUSE__ACCESS_SINGLE && !t->group},
+        {"STORES", .number = lfuse__rows_stores(t->r, sweep)}, {"ALL_STORE", .number = t->group}, {NULL},
+    };
+
+    lfuse__rows_put_file(&file, indent, lfuse__text_rows_team_segment, parameters, places);
 }

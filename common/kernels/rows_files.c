@@ -10,7 +10,7 @@
 
 #include "common/kernels/rows.h"
 
-enum { ARGUMENTS = 5, ARGUMENT_TEXT = 256, MOST = 48 /* entries of a table */ };
+enum { ARGUMENTS = 5, CALL_TEXT = 256, MOST = 48 /* entries of a table */ };
 
 /* The names of what is gathered, and how those of values and indices begin. */
 static const struct {
@@ -20,200 +20,221 @@ static const struct {
     {"stack", "s", "t"}, {"total", "a", "m"}, {"part", "part", "spot"},
 };
 
-/* One of them, as an argument of a statement. */
-typedef struct gathered {
-    const char *value, *index, *behind;
-    char letters[3];
-    int only; /* of the sweep's REDUCEs: that one alone; -1: all */
-} gathered;
+/* Of the values, or of the indices, of one REDUCE. */
+typedef struct field {
+    const char *type;
+    char identity[64], x[64], y[64]; /* x, y: the first and the last argument of a statement */
+} field;
 
-static gathered gathered_of(const char *argument)
+/* A statement: what stands before its parenthesis, and between its commas. */
+typedef struct call {
+    char text[CALL_TEXT];
+    const char *name, *at[ARGUMENTS]; /* NULL: there are not so many */
+    int last;
+} call;
+
+static void parse(const char *text, call *c)
+{
+    int depth = 0;
+
+    *c = (call){.name = c->text, .last = -1};
+    snprintf(c->text, sizeof c->text, "%s", text);
+    for (char *p = c->text; *p; p++) {
+        depth += (*p == '(') - (*p == ')');
+        if ((*p == '(' && depth == 1) || (*p == ',' && depth == 1 && c->last + 1 < ARGUMENTS))
+            c->at[++c->last] = p + (*p == '(' ? 1 : 2);
+        else if (depth || *p != ')') continue;
+        *p = '\0';
+    }
+}
+
+/* Which of the names an argument begins with; -1: none. */
+static int name_of(const char *argument)
 {
     const size_t length = strcspn(argument, "_[");
-    const char *behind = argument + strcspn(argument, "[");
-    size_t n = 0;
+    int n = (int)(sizeof names / sizeof *names) - 1;
 
-    while (strncmp(names[n].name, argument, length) || names[n].name[length]) n++;
-    return (gathered){.value = names[n].value, .index = names[n].index, .behind = behind,
-                      .letters = {names[n].value[0], names[n].index[0]},
-                      .only = argument[length] == '_' ? atoi(argument + length + 1) : -1};
+    while (n >= 0 && (strncmp(names[n].name, argument, length) || names[n].name[length])) n--;
+    return n;
 }
 
-static lfuse__lane lane_of(const gathered *g)
+/* lane[0] or lane_1[0], as that of a REDUCE is called. */
+static lfuse__lane lane_of(const char *argument, char letters[3])
 {
-    return (lfuse__lane){g->letters, g->behind};
+    const int n = name_of(argument);
+
+    letters[0] = *names[n].value, letters[1] = *names[n].index, letters[2] = '\0';
+    return (lfuse__lane){letters, argument + strcspn(argument, "[")};
 }
 
-/* Parts of a text between commas outside of parentheses; those that are not there are NULL. */
-typedef struct arguments {
-    char text[ARGUMENT_TEXT];
-    const char *at[ARGUMENTS];
-} arguments;
-
-static void split(const char *text, arguments *a)
+static void expand(const char *argument, int i, bool index, char *text, size_t size)
 {
-    int n = 0, depth = 0;
+    const int n = name_of(argument);
 
-    *a = (arguments){.at = {a->text}};
-    snprintf(a->text, sizeof a->text, "%s", text);
-    for (char *c = a->text; *c; c++) {
-        depth += (*c == '(') - (*c == ')');
-        if (*c != ',' || depth || n + 1 == ARGUMENTS) continue;
-        *c = '\0';
-        a->at[++n] = c + 2;
-    }
+    if (n < 0) *text = '\0';
+    else snprintf(text, size, "%s%d%s", index ? names[n].index : names[n].value, i, argument + strcspn(argument, "["));
+}
+
+static field field_of(const lfuse__rows *r, int i, bool index, const call *c)
+{
+    field f = {.type = index ? r->t.ix : lfuse__rows_word(r, i)};
+
+    if (index) snprintf(f.identity, sizeof f.identity, "%s", lfuse__rows_no_index(r));
+    else lfuse__rows_identity(r, i, f.identity, sizeof f.identity);
+    expand(c->at[0], i, index, f.x, sizeof f.x);
+    expand(c->at[c->last], i, index, f.y, sizeof f.y);
+    return f;
 }
 
 /* ---- statements ---- */
 
-/* Each is written for REDUCE i by a function of its own. */
-typedef void put_one(const lfuse__rows_file *f, int indent, int i, const gathered *g, const arguments *a);
+/* What is written of values and, where there are some, of indices. X, Y, ARG: the first, last and second argument. */
+static const struct {
+    const char *name, *text;
+} simple[] = {
+    {"RESERVE", "\n\nL_T X[ARG];\n"},      /* (stack, 56): with nothing in it */
+    {"LOCAL", "\n\nLOCAL(S_T, X, ARG)\n"}, /* (part, 8): local memory, of all sweeps */
+    {"CLEAR", "\n\nX = IDENTITY;\n"},      /* (lane[0]): nothing gathered */
+    {"COPY", "\n\nX = Y;\n"},              /* (to, from) */
+};
 
-/* DECLARE(lane, 4): with nothing gathered yet. */
-static void put_declare(const lfuse__rows_file *f, int indent, int i, const gathered *g, const arguments *a)
+static void put_simple(const lfuse__rows *r, int indent, int i, const call *c, const char *text)
 {
-    lfuse__rows_put_lanes(f->r, indent, i, g->letters, a->at[1]);
-}
-
-/* CLEAR(lane[0]): nothing gathered. */
-static void put_clear(const lfuse__rows_file *f, int indent, int i, const gathered *g, const arguments *a)
-{
-    char identity[64];
-    (void)a;
-    lfuse__rows_identity(f->r, i, identity, sizeof identity);
-    lfuse__put(f->r->t.out, indent, "%s%d%s = %s;", g->value, i, g->behind, identity);
-    if (lfuse__rows_indexed(f->r, i))
-        lfuse__put(f->r->t.out, indent, "%s%d%s = %s;", g->index, i, g->behind, lfuse__rows_no_index(f->r));
-}
-
-/* RESERVE(stack, 56): with nothing in it. */
-static void put_reserve(const lfuse__rows_file *f, int indent, int i, const gathered *g, const arguments *a)
-{
-    const lfuse__text *t = &f->r->t;
-    lfuse__put(t->out, indent, "L_%s %s%d[%s];", lfuse__rows_word(f->r, i), g->value, i, a->at[1]);
-    if (lfuse__rows_indexed(f->r, i)) lfuse__put(t->out, indent, "L_%s %s%d[%s];", t->ix, g->index, i, a->at[1]);
-}
-
-/* LOCAL(part, 8): local memory, of all sweeps. */
-static void put_local(const lfuse__rows_file *f, int indent, int i, const gathered *g, const arguments *a)
-{
-    const lfuse__text *t = &f->r->t;
-    lfuse__put(t->out, indent, "LOCAL(S_%s, %s%d, %s)", lfuse__rows_word(f->r, i), g->value, i, a->at[1]);
-    if (lfuse__rows_indexed(f->r, i))
-        lfuse__put(t->out, indent, "LOCAL(S_%s, %s%d, %s)", t->ix, g->index, i, a->at[1]);
-}
-
-/* EMPTY(total): declared, with what an empty row gives. */
-static void put_empty(const lfuse__rows_file *f, int indent, int i, const gathered *g, const arguments *a)
-{
-    (void)g, (void)a;
-    lfuse__rows_put_empty(f->r, indent, i);
-}
-
-/* RESULT(total): the register of the row. */
-static void put_result(const lfuse__rows_file *f, int indent, int i, const gathered *g, const arguments *a)
-{
-    (void)g, (void)a;
-    lfuse__rows_put_result(f->r, indent, i);
-}
-
-/* COMBINE(to, low, high): to = op(low, high). */
-static void put_combine(const lfuse__rows_file *f, int indent, int i, const gathered *g, const arguments *a)
-{
-    const gathered low = gathered_of(a->at[1]), high = gathered_of(a->at[2]);
-    lfuse__rows_put_combine(f->r, indent, i, lane_of(g), lane_of(&low), lane_of(&high));
-}
-
-/* COPY(to, from). */
-static void put_copy(const lfuse__rows_file *f, int indent, int i, const gathered *g, const arguments *a)
-{
-    const gathered from = gathered_of(a->at[1]);
-    lfuse__put(f->r->t.out, indent, "%s%d%s = %s%d%s;", g->value, i, g->behind, from.value, i, from.behind);
-    if (lfuse__rows_indexed(f->r, i))
-        lfuse__put(f->r->t.out, indent, "%s%d%s = %s%d%s;", g->index, i, g->behind, from.index, i, from.behind);
-}
-
-/* LET(half, HALF8, lane[0]): declared as that function of something. */
-static void put_let(const lfuse__rows_file *f, int indent, int i, const gathered *g, const arguments *a)
-{
-    const lfuse__text *t = &f->r->t;
-    const char *word = lfuse__rows_word(f->r, i);
-    const gathered of = gathered_of(a->at[2]);
-    lfuse__put(t->out, indent, "const L_%s %s%d = %s_%s(%s%d%s);", word, g->value, i, a->at[1], word, of.value, i,
-               of.behind);
-    if (lfuse__rows_indexed(f->r, i))
-        lfuse__put(t->out, indent, "const L_%s %s%d = %s_%s(%s%d%s);", t->ix, g->index, i, a->at[1], t->ix, of.index,
-                   i, of.behind);
-}
-
-/* FETCH(to, cell, guard): from the partial results. */
-static void put_fetch(const lfuse__rows_file *f, int indent, int i, const gathered *g, const arguments *a)
-{
-    lfuse__rows_put_fetch(f->r, indent, i, lane_of(g), a->at[1], a->at[2]);
-}
-
-/* SUBTREE(lane, each, first, cell, guard): lfuse__rows_put_subtree. */
-static void put_subtree(const lfuse__rows_file *f, int indent, int i, const gathered *g, const arguments *a)
-{
-    (void)g;
-    lfuse__rows_put_subtree(f->r, indent, i, atoi(a->at[1]), a->at[2], a->at[3], a->at[4]);
-}
-
-/* BUTTERFLY(lane[0], width): folded among `width` work-items, those whose ranks differ in one bit after the other. */
-static void put_butterfly(const lfuse__rows_file *f, int indent, int i, const gathered *g, const arguments *a)
-{
-    for (int mask = 1; mask < atoi(a->at[1]); mask *= 2)
-        lfuse__rows_put_exchange(f->r, indent, i, g->behind, mask);
-}
-
-enum { DECLARE, CLEAR, EMPTY, RESULT, RESERVE, LOCAL, COMBINE, COPY, LET, FETCH, SUBTREE, BUTTERFLY };
-
-static void put_statement(const void *context, int which, int indent, const char *text)
-{
-    static put_one *const puts[] = {
-        [DECLARE] = put_declare, [CLEAR] = put_clear, [RESERVE] = put_reserve, [LOCAL] = put_local,
-        [COMBINE] = put_combine, [COPY] = put_copy,   [LET] = put_let,         [FETCH] = put_fetch,
-        [SUBTREE] = put_subtree, [BUTTERFLY] = put_butterfly, [EMPTY] = put_empty, [RESULT] = put_result,
-    };
-    const lfuse__rows_file *f = context;
-    arguments a;
-    int n = 0;
-    split(text, &a);
-    const gathered g = gathered_of(a.at[0]);
-    for (int i = 0; i < f->r->t.k->body->ninstr; i++) {
-        const bool gathers = which == LOCAL ? f->r->used[i] && f->r->t.k->body->instr[i].kind == LFUSE__I_REDUCE
-                                            : lfuse__rows_reduces(f->r, i, f->sweep);
-        if (!gathers) continue;
-        if (g.only < 0 || g.only == n) puts[which](f, indent, i, &g, &a);
-        n++;
+    for (int index = 0; index <= lfuse__rows_indexed(r, i); index++) {
+        const field f = field_of(r, i, index, c);
+        const lfuse__parameter parameters[] = {{"T", .word = f.type}, {"IDENTITY", .word = f.identity},
+                                               {"X", .word = f.x}, {"Y", .word = f.y}, {"ARG", .word = c->at[1]},
+                                               {NULL}};
+        lfuse__put_text(r->t.out, indent, text, parameters, NULL, NULL);
     }
 }
 
-/* KEEP(cell): lane[0] among the partial results. */
-static void put_keep(const void *context, int which, int indent, const char *text)
+/* Others, each written for REDUCE i by a function of its own. */
+typedef void put_one(const lfuse__rows *r, int indent, int i, const call *c);
+
+/* DECLARE(lane, 4): with nothing gathered yet. */
+static void put_declare(const lfuse__rows *r, int indent, int i, const call *c)
 {
-    (void)which;
-    lfuse__rows_put_keep(((const lfuse__rows_file *)context)->r, indent, text);
+    char letters[3];
+    lfuse__rows_put_lanes(r, indent, i, lane_of(c->at[0], letters).letter, c->at[1]);
 }
 
-/* COUNT(lane[0]): the result of a segment joins the counter. */
-static void put_count(const void *context, int which, int indent, const char *text)
+/* COMBINE(to, low, high): to = op(low, high). */
+static void put_combine(const lfuse__rows *r, int indent, int i, const call *c)
+{
+    char to[3], low[3], high[3];
+    lfuse__rows_put_combine(r, indent, i, lane_of(c->at[0], to), lane_of(c->at[1], low), lane_of(c->at[2], high));
+}
+
+/* LET(half, HALF8, lane[0]): declared, as that function of something. */
+static void put_let(const lfuse__rows *r, int indent, int i, const call *c)
+{
+    for (int index = 0; index <= lfuse__rows_indexed(r, i); index++) {
+        const field f = field_of(r, i, index, c);
+        lfuse__put(r->t.out, indent, "const L_%s %s = %s_%s(%s);", f.type, f.x, c->at[1], f.type, f.y);
+    }
+}
+
+/* EMPTY(total): declared, with what an empty row gives. */
+static void put_empty(const lfuse__rows *r, int indent, int i, const call *c)
+{
+    (void)c;
+    lfuse__rows_put_empty(r, indent, i);
+}
+
+/* RESULT(total): the register of the row. */
+static void put_result(const lfuse__rows *r, int indent, int i, const call *c)
+{
+    (void)c;
+    lfuse__rows_put_result(r, indent, i);
+}
+
+/* TOTAL(total, lane[0]): of the row, where it is one segment. */
+static void put_total(const lfuse__rows *r, int indent, int i, const call *c)
+{
+    const field f = field_of(r, i, false, c);
+    if (r->t.k->body->instr[i].op == LFUSE__REDUCE_SUM && !r->mapping.whole)
+        lfuse__put(r->t.out, indent, "%s = length ? %s : ZERO_%s;", f.x, f.y, f.type);
+    else
+        put_simple(r, indent, i, c, "\n\nX = Y;\n");
+}
+
+/* FETCH(to, cell, guard): from the partial results. */
+static void put_fetch(const lfuse__rows *r, int indent, int i, const call *c)
+{
+    char to[3];
+    lfuse__rows_put_fetch(r, indent, i, lane_of(c->at[0], to), c->at[1], c->at[2]);
+}
+
+/* SUBTREE(lane, each, first, cell, guard): lfuse__rows_put_subtree. */
+static void put_subtree(const lfuse__rows *r, int indent, int i, const call *c)
+{
+    lfuse__rows_put_subtree(r, indent, i, atoi(c->at[1]), c->at[2], c->at[3], c->at[4]);
+}
+
+/* FOLD_LANES(lane, width, parts): lfuse__rows_put_team_fold. */
+static void put_fold_lanes(const lfuse__rows *r, int indent, int i, const call *c)
+{
+    lfuse__rows_put_team_fold(r, indent, i, atoi(c->at[1]), atoi(c->at[2]));
+}
+
+/* BUTTERFLY(lane[0], width): folded among `width` work-items, those whose ranks differ in one bit after the other. */
+static void put_butterfly(const lfuse__rows *r, int indent, int i, const call *c)
+{
+    char letters[3];
+    for (int mask = 1; mask < atoi(c->at[1]); mask *= 2)
+        lfuse__rows_put_exchange(r, indent, i, lane_of(c->at[0], letters).behind, mask);
+}
+
+static const struct {
+    const char *name;
+    put_one *put;
+} others[] = {
+    {"DECLARE", put_declare}, {"COMBINE", put_combine}, {"EMPTY", put_empty},         {"RESULT", put_result},
+    {"TOTAL", put_total},     {"FETCH", put_fetch},     {"SUBTREE", put_subtree},     {"FOLD_LANES", put_fold_lanes},
+    {"BUTTERFLY", put_butterfly}, {"LET", put_let},
+};
+
+/* Once for each REDUCE that is meant: of the sweep, or of all sweeps; the one with a number behind the name alone. */
+static bool put_each(const lfuse__rows_file *f, int indent, const call *c, put_one *put, const char *text)
+{
+    const char *number = c->at[0] + strcspn(c->at[0], "_[");
+    const int only = *number == '_' ? atoi(number + 1) : -1;
+    const bool all = !strcmp(c->name, "LOCAL");
+    int n = 0;
+
+    for (int i = 0; i < f->r->t.k->body->ninstr; i++) {
+        if (all ? !f->r->used[i] || f->r->t.k->body->instr[i].kind != LFUSE__I_REDUCE
+                : !lfuse__rows_reduces(f->r, i, f->sweep))
+            continue;
+        if (only >= 0 && n++ != only) continue;
+        if (put) put(f->r, indent, i, c);
+        else put_simple(f->r, indent, i, c, text);
+    }
+    return true;
+}
+
+static bool put_statement(const void *context, int indent, const char *text)
 {
     const lfuse__rows_file *f = context;
-    (void)which;
-    lfuse__rows_put_counter_add(f->r, indent, f->sweep, gathered_of(text).behind);
+    call c;
+
+    parse(text, &c);
+    for (size_t n = 0; n < sizeof simple / sizeof *simple; n++)
+        if (!strcmp(simple[n].name, c.name)) return put_each(f, indent, &c, NULL, simple[n].text);
+    for (size_t n = 0; n < sizeof others / sizeof *others; n++)
+        if (!strcmp(others[n].name, c.name)) return put_each(f, indent, &c, others[n].put, NULL);
+    /* KEEP(cell): lane[0] goes to the partial results. COUNT(lane[0]): the result of a segment joins the counter. */
+    if (!strcmp(c.name, "KEEP")) lfuse__rows_put_keep(f->r, indent, c.at[0]);
+    else if (!strcmp(c.name, "COUNT")) lfuse__rows_put_counter_add(f->r, indent, f->sweep, c.at[0] + strlen("lane"));
+    else return false;
+    return true;
 }
 
-static const lfuse__statement statements[] = {
-    {"DECLARE", put_statement, DECLARE}, {"CLEAR", put_statement, CLEAR},
-    {"RESERVE", put_statement, RESERVE}, {"LOCAL", put_statement, LOCAL},
-    {"COMBINE", put_statement, COMBINE}, {"COPY", put_statement, COPY},
-    {"LET", put_statement, LET},         {"FETCH", put_statement, FETCH},
-    {"SUBTREE", put_statement, SUBTREE}, {"BUTTERFLY", put_statement, BUTTERFLY},
-    {"EMPTY", put_statement, EMPTY},     {"RESULT", put_statement, RESULT},
-    {"KEEP", put_keep, 0},               {"COUNT", put_count, 0},
-    {NULL, NULL, 0},
-};
+void lfuse__rows_put_team_local(lfuse__rows *r)
+{
+    put_statement(&(lfuse__rows_file){.r = r}, 1, "LOCAL(part, 32)");
+}
 
 /* ---- places ---- */
 
@@ -270,5 +291,5 @@ void lfuse__rows_put_file(const lfuse__rows_file *f, int indent, const char *tex
     for (; own_places && own_places->name; own_places++) all[m++] = *own_places;
     parameters[n] = (lfuse__parameter){NULL};
     all[m] = (lfuse__place){NULL};
-    lfuse__put_text_of(t->out, indent, text, parameters, all, statements, f);
+    lfuse__put_text_of(t->out, indent, text, parameters, all, put_statement, f);
 }

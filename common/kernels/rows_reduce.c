@@ -234,14 +234,6 @@ uint64_t lfuse__rows_partials(const lfuse__kernel_class *k, const lfuse__facts *
     return (rows * segments + 15) / 16 * 16 * partial_bytes(&r, k->body->ninstr);
 }
 
-void lfuse__rows_put_partials(const lfuse__rows *r, int indent)
-{
-    const lfuse__text *t = &r->t;
-    lfuse__put(t->out, indent, "const u64 segments = W(%d), cells = (rows * segments + 15) / 16 * 16;",
-               t->layout->segments);
-    lfuse__put(t->out, indent, "memory z = BUFFER(%d) + W(%d);", lfuse__kernel_buffers(t->k) - 1, t->layout->partials);
-}
-
 void lfuse__rows_put_keep(const lfuse__rows *r, int indent, const char *cell)
 {
     for (int i = 0; i < r->t.k->body->ninstr; i++) {

@@ -85,16 +85,6 @@ void lfuse__rows_needs(const lfuse__rows *r, int sweep, bool *needed, bool *load
             loads[body->instr[i].a] = true;
 }
 
-void lfuse__rows_put_head(const lfuse__rows *r, const char *name, int group)
-{
-    const lfuse__text *t = &r->t;
-    lfuse__put_powers(t->out, t->k->body);
-    lfuse__put_kernel(t->out, name, group, t->layout->total, lfuse__kernel_buffers(t->k));
-    lfuse__put(t->out, 1, "const u64 rows = W(%d);", t->layout->count);
-    lfuse__put(t->out, 1, "const %s length = (%s)W(%d);", t->ux, t->ux, t->layout->length);
-    lfuse__rows_put_operands(r);
-}
-
 void lfuse__rows_put_operands(const lfuse__rows *r)
 {
     const lfuse__text *t = &r->t;

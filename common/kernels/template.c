@@ -25,7 +25,7 @@ typedef struct writer {
     int indent;
     const lfuse__parameter *parameters;
     const lfuse__place *places;
-    const lfuse__statement *statements;
+    lfuse__put_statement *put_statement;
     const void *context;
     bool begins[UCHAR_MAX + 1]; /* whether some parameter's name begins with that letter */
 } writer;
@@ -117,31 +117,32 @@ static void put_line(const writer *w, const loop *loops, const char *text, const
     lfuse__strbuf_bytes(w->out, rest, (size_t)(end - rest));
 }
 
-/* `text`: behind the name of the statement. */
-static void put_statement(const writer *w, const loop *loops, const lfuse__statement *s, const char *text, int indent)
+/* False: there is no statement of that name. */
+static bool put_call(const writer *w, const loop *loops, word name, int indent)
 {
-    lfuse__strbuf arguments = LFUSE__STRBUF_INIT;
+    const char *arguments = name.text + name.length;
+    lfuse__strbuf call = LFUSE__STRBUF_INIT;
     writer inner = *w;
+    bool found;
 
-    inner.out = &arguments;
+    inner.out = &call;
     inner.indent = 0;
-    put_line(&inner, loops, text + 1, strstr(text, ")@"));
-    s->put(w->context, s->which, w->indent + indent, arguments.data);
-    w->out->failed = w->out->failed || arguments.failed;
-    lfuse__strbuf_free(&arguments);
+    lfuse__strbuf_bytes(&call, name.text, name.length);
+    put_line(&inner, loops, arguments, strchr(arguments, '@'));
+    found = w->put_statement && w->put_statement(w->context, w->indent + indent, call.data);
+    w->out->failed = w->out->failed || call.failed;
+    lfuse__strbuf_free(&call);
+    return found;
 }
 
 static void put_place(const writer *w, const loop *loops, const char *text, int indent)
 {
     const word name = word_at(text);
-    const bool calls = text[name.length] == '(';
-    const lfuse__place *p = calls ? NULL : w->places;
-    const lfuse__statement *s = calls ? w->statements : NULL;
+    const lfuse__place *p = w->places;
 
-    while (p && p->name && !is_called(name, p->name)) p++;
-    while (s && s->name && !is_called(name, s->name)) s++;
+    if (text[name.length] == '(' && put_call(w, loops, name, indent)) return;
+    while (p && p->name && (text[name.length] == '(' || !is_called(name, p->name))) p++;
     if (p && p->name) p->put(w->context, p->which, w->indent + indent);
-    else if (s && s->name) put_statement(w, loops, s, text + name.length, indent);
     else lfuse__put(w->out, 0, "#error \"%.*s is no place\"", (int)name.length, name.text);
 }
 
@@ -219,10 +220,10 @@ static void put_lines(const writer *w, const loop *loops, const char *text, cons
 }
 
 void lfuse__put_text_of(lfuse__strbuf *out, int indent, const char *text, const lfuse__parameter *parameters,
-                        const lfuse__place *places, const lfuse__statement *statements, const void *context)
+                        const lfuse__place *places, lfuse__put_statement *put_statement, const void *context)
 {
-    writer w = {.out = out, .indent = indent, .parameters = parameters, .places = places, .statements = statements,
-                .context = context};
+    writer w = {.out = out, .indent = indent, .parameters = parameters, .places = places,
+                .put_statement = put_statement, .context = context};
 
     for (const lfuse__parameter *p = parameters; p->name; p++) w.begins[(unsigned char)*p->name] = true;
     text = strstr(text, "\n\n") + 2;

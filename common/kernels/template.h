@@ -17,6 +17,8 @@
 #ifndef COMMON_KERNELS_TEMPLATE_H
 #define COMMON_KERNELS_TEMPLATE_H
 
+#include <stdbool.h>
+
 #include "common/base/strbuf.h"
 
 typedef struct lfuse__parameter {
@@ -31,17 +33,13 @@ typedef struct lfuse__place {
     int which; /* of places that one function fills */
 } lfuse__place;
 
-typedef struct lfuse__statement {
-    const char *name;
-    /* `arguments`: what stands between the parentheses, with the values of parameters in it */
-    void (*put)(const void *context, int which, int indent, const char *arguments);
-    int which; /* of statements that one function writes */
-} lfuse__statement;
+/* Writes statement `call`, "NAME(x, y)" with the values of parameters in it. False: there is none of that name. */
+typedef bool lfuse__put_statement(const void *context, int indent, const char *call);
 
-/* Tables end with a name of NULL; no places, or statements, are NULL. What is not in them is written as an #error. */
+/* Tables end with a name of NULL; no places, or statements, are NULL. What there is not is written as an #error. */
 void lfuse__put_text(lfuse__strbuf *out, int indent, const char *text, const lfuse__parameter *parameters,
                      const lfuse__place *places, const void *context);
 void lfuse__put_text_of(lfuse__strbuf *out, int indent, const char *text, const lfuse__parameter *parameters,
-                        const lfuse__place *places, const lfuse__statement *statements, const void *context);
+                        const lfuse__place *places, lfuse__put_statement *put_statement, const void *context);
 
 #endif
