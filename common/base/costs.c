@@ -17,6 +17,19 @@ static const lfuse__costs table[] = {
               .staged_single = 32768, .staged_item = 4096, .staged_team = 65536},
      .strassen = {.ends = 64, .narrow_ends = 256, .launch = 2e-6, .least = 20e-6, .streaming = {1, 0.95, 0.9},
                   .tiles = {{128, 128, 1}, {64, 128, 0.85}, {64, 64, 0.7}}, .another_split = 0.02},
+     /*
+      * Beside cuBLASLt, in f32. That library is faster with one row, where more than a launch counts. With 2 to 32 rows
+      * it takes as long as with 32, and tiles take 0.5 to 0.85 of that; 0.4 to 0.97 for layers of 64 rows up to 2048
+      * wide and cubes of up to 512, 0.93 to 1 for cubes of 1024; more above, and where parts of a deep k have to be
+      * added. For f16 and bf16 it has the device's tensor cores, and a launch is all that counts for tiles.
+      *
+      * In a batch that fills the device no launch is saved. On an H200 the library then takes 0.84 to 0.92 of the time
+      * of tiles for products of 64 cubed, 0.92 for those of 1024 cubed, and 0.96 to 0.99 for those of 256 and 512
+      * cubed; tiles are ahead at 128 cubed. (On an H100 the library takes 1.17 for those of 64 cubed.)
+      */
+     .provider = {.ranges = {{512, 8192, 1 << 30}, {33, INT64_MAX, 1 << 28}, {2, 8192, 1 << 29},
+                             {2, INT64_MAX, 1 << 28}, {0, INT64_MAX, 1 << 12}},
+                  .always = 1 << 28, .batch_full = 1 << 26, .batch_small = 1 << 18, .batch_large = 1 << 29},
      .tiles = {.fitted = true, .start = 4800, .another_round = 500, .slicing = 0.21, .unaligned = 600, .overlap = 2800,
                .worth_sharing = 1.1, .on_the_way = 16, .bytes = 16, .skinny_launch = 6200, .skinny_rate = 42,
                .parts = {{1750, 1100, 1.07}, {2500, 1600, 1.1}}},
@@ -38,7 +51,8 @@ static const lfuse__costs table[] = {
  * Any GPU. Most do more operations in the time of a byte than Hopper; lines and registers are those of all vendors'
  * larger GPUs. Launches, and groups that meet, are taken for slower, so that what costs more of them has to gain more.
  * The rate of a shape of tiles is what an element's way through local memory leaves, within a fifth of what was
- * measured on Hopper. What is handed on between the groups of a launch has been measured on no other GPU.
+ * measured on Hopper. A library of the device's own maker is taken for faster than tiles where more than launches and
+ * waiting counts. What is handed on between the groups of a launch has been measured on no other GPU.
  */
 static const lfuse__costs generic = {
     .operations_per_byte = 4,
@@ -46,6 +60,9 @@ static const lfuse__costs generic = {
              .staged_single = 32768, .staged_item = 4096, .staged_team = 65536},
     .strassen = {.ends = 64, .narrow_ends = 256, .launch = 5e-6, .least = 50e-6, .streaming = {1, 0.9, 0.8},
                  .tiles = {{128, 128, 1}, {64, 128, 0.85}, {64, 64, 0.7}}, .another_split = 0.02},
+    .provider = {.ranges = {{33, INT64_MAX, 1 << 24}, {2, INT64_MAX, 1 << 24}, {0, INT64_MAX, 1 << 12},
+                            {0, INT64_MAX, 1 << 12}, {0, INT64_MAX, 1 << 12}},
+                 .always = 1 << 24, .batch_full = 1 << 26, .batch_small = 1 << 18, .batch_large = 1 << 24},
     .tiles = {.wait = 400, .operand = 1.1, .cache_bytes = 64, .units = 8, .start = 9600, .another_round = 1000,
               .slicing = 0.21, .unaligned = 600, .overlap = 2800, .worth_sharing = 1.2, .on_the_way = 16, .bytes = 16,
               .skinny_launch = 12400, .skinny_rate = 42, .parts = {{3500, 2200, 1.15}, {5000, 3200, 1.2}}},

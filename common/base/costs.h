@@ -38,6 +38,25 @@ typedef struct lfuse__strassen_costs {
     double another_split; /* of the time of a product, for each time that k is halved */
 } lfuse__strassen_costs;
 
+/*
+ * Which products the library of the device's own maker computes faster than the library's own tiles: matmul/provider.c.
+ * A product's range is the first that holds it, for types of f32 from the first range on, for others the last. In each,
+ * tiles are faster up to so many multiplications.
+ */
+typedef struct lfuse__tiles_range {
+    int64_t fewest;  /* rows, and columns */
+    int64_t deepest; /* k */
+    double products;
+} lfuse__tiles_range;
+enum { LFUSE__TILES_RANGES = 5 };
+typedef struct lfuse__provider_costs {
+    lfuse__tiles_range ranges[LFUSE__TILES_RANGES];
+    double always;      /* multiplications of two rows or more of f32 that are for tiles whatever their shape */
+    double batch_full;  /* a batch of more multiplications than these fills the device */
+    double batch_small; /* in such a batch, products of at most so many are the library's */
+    double batch_large; /* and so are products of so many or more */
+} lfuse__provider_costs;
+
 /* What parts of k cost, in cycles. */
 typedef struct lfuse__parts_costs {
     double meeting; /* of groups that meet */
@@ -85,6 +104,7 @@ typedef struct lfuse__costs {
     double operations_per_byte;  /* simple operations in the time of one byte from memory: common/plan/reuse.c */
     lfuse__rows_costs rows;
     lfuse__strassen_costs strassen;
+    lfuse__provider_costs provider;
     lfuse__tiles_costs tiles;
     lfuse__network_costs network;
 } lfuse__costs;

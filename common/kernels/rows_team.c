@@ -69,7 +69,7 @@ static bool find_indices(const lfuse__team *t, bool indices[LFUSE__ROW_INSTR])
     return any;
 }
 
-/* i<i> of the row at b<j>. */
+/* ahead<i> of the row at b<j>. */
 static void put_indices(const void *context, int which, int indent)
 {
     const lfuse__rows_file *f = context;

@@ -12,6 +12,7 @@ static void gpu(void)
 {
     memset(&rig_facts, 0, sizeof rig_facts);
     rig_facts.info.f64 = 1;
+    rig_facts.vendor = LFUSE__VENDOR_NVIDIA;
     rig_facts.simd = 32;
     rig_facts.addresses = true;
     rig_facts.info.local_bytes = 48 * 1024;

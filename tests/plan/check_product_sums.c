@@ -9,6 +9,7 @@ static lfuse_value z; /* what the product is multiplied by */
 
 static void on_gpu(lfuse__products products)
 {
+    rig_facts.vendor = LFUSE__VENDOR_NVIDIA;
     rig_facts.simd = 32;
     rig_facts.info.local_bytes = LFUSE__TILES_LOCAL;
     rig_facts.info.max_group = LFUSE__TILES_GROUP;

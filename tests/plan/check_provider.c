@@ -12,6 +12,7 @@ static void gpu(lfuse__products products)
 {
     memset(&rig_facts, 0, sizeof rig_facts);
     rig_facts.info.f64 = 1;
+    rig_facts.vendor = LFUSE__VENDOR_NVIDIA;
     rig_facts.simd = 32;
     rig_facts.info.local_bytes = 48 * 1024;
     rig_facts.info.max_group = 1024;
@@ -161,6 +162,23 @@ TEST(bounds_of_several_sizes)
     for (size_t i = 0; i < sizeof bounds / sizeof *bounds; i++)
         ck_assert_msg(lfuse__products_advice.provider(&rig_facts, LFUSE_F32, &bounds[i].low, &bounds[i].high) ==
                       bounds[i].computes, "bounds %d", (int)i);
+}
+
+/* Of a maker whose library nobody has measured: tiles where a launch is what counts. */
+TEST(beside_an_unknown_makers_library)
+{
+    static const struct {
+        int64_t m, n, k;
+        bool vendor;
+    } cases[] = { { 1, 16, 16, false }, { 1, 512, 512, true }, { 64, 512, 512, false }, { 512, 512, 512, true } };
+    size_t i;
+
+    gpu(LFUSE__PRODUCTS_TUNED);
+    rig_facts.vendor = 0;
+    for (i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const lfuse__matmul_sizes sizes = { cases[i].m, cases[i].n, cases[i].k, 1 };
+        ck_assert_msg(lfuse__vendor_is_faster(&rig_facts, LFUSE_F32, &sizes) == cases[i].vendor, "case %d", (int)i);
+    }
 }
 
 TEST(halves_beside_a_tuned_library)

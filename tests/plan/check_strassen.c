@@ -182,6 +182,7 @@ TEST(a_reserve)
 
     lfuse_output(g, "y", lfuse_relu(lfuse_matmul(x, lfuse_frozen(g, "w", LFUSE_F16, 2, LFUSE_DIMS(20, 32)))));
     rig_strassen = LFUSE_STRASSEN_ONE;
+    rig_facts.vendor = LFUSE__VENDOR_NVIDIA;
     rig_facts.products = LFUSE__PRODUCTS_TUNED;
     rig_facts.simd = 32;
     rig_facts.info.local_bytes = 48 * 1024;

@@ -212,6 +212,7 @@ static void state_facts(int index, lfuse__facts *facts)
     info->tf32 = s->tf32;
     snprintf(facts->arch, sizeof facts->arch, "host");
     facts->products = s->tuned ? LFUSE__PRODUCTS_TUNED : LFUSE__PRODUCTS_PORTABLE;
+    if (s->tuned) facts->vendor = LFUSE__VENDOR_NVIDIA, facts->generation = 90;
     facts->addresses = s->addresses;
     facts->vector_lanes = s->vector_lanes;
     facts->compiles_at_launch = s->compiles_at_launch;

@@ -43,7 +43,7 @@ typedef struct lfuse__stub_settings {
     bool addresses, vector_lanes, f64, exact, svm, svm_concurrent, native_graph, compiles_at_launch,
          concurrent_builds; /* facts */
     bool peer;              /* copy_peer works between the two devices */
-    bool tuned;             /* fact: the library of products is of the device's own maker */
+    bool tuned;             /* facts: the library of products is of the device's own maker, who is NVIDIA */
     bool matrix_units;      /* fact */
     bool tf32;              /* fact; products then cut the last 13 bits of operands off */
     bool decline_mixed;     /* gemm declines products of f16 and bf16 whose result is f32 */
