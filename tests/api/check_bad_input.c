@@ -146,11 +146,11 @@ TEST(bindings_that_do_not_fit)
 
 TEST(overlap)
 {
-    lfuse_tensor *whole = tensor(LFUSE_F32, 2, LFUSE_DIMS(8, 8)), *upper, *lower, *middle, *repeats;
-    upper = new_view(whole, 2, LFUSE_DIMS(4, 8), NULL, 0);
-    lower = new_view(whole, 2, LFUSE_DIMS(4, 8), NULL, 32);
-    middle = new_view(whole, 2, LFUSE_DIMS(4, 8), NULL, 31);
-    repeats = new_view(whole, 2, LFUSE_DIMS(4, 8), LFUSE_DIMS(0, 1), 0);
+    lfuse_tensor *whole = tensor(LFUSE_F32, 2, LFUSE_DIMS(8, 8));
+    lfuse_tensor *upper = new_view(whole, 2, LFUSE_DIMS(4, 8), NULL, 0);
+    lfuse_tensor *lower = new_view(whole, 2, LFUSE_DIMS(4, 8), NULL, 32);
+    lfuse_tensor *middle = new_view(whole, 2, LFUSE_DIMS(4, 8), NULL, 31);
+    lfuse_tensor *repeats = new_view(whole, 2, LFUSE_DIMS(4, 8), LFUSE_DIMS(0, 1), 0);
     OK(lfuse_plan_run(plan, stream, BINDINGS(lfuse_bind_tensor("x", upper), lfuse_bind_tensor("y", lower))));
     refuse_run(lfuse_bind_tensor("x", upper), lfuse_bind_tensor("y", middle), LFUSE_ERR_OVERLAP);
     refuse_run(lfuse_bind_tensor("x", upper), lfuse_bind_tensor("y", upper), LFUSE_ERR_OVERLAP);
@@ -161,10 +161,10 @@ TEST(overlap)
 TEST(lists)
 {
     lfuse_tensor *a = tensor(LFUSE_F32, 1, LFUSE_DIMS(10)), *b = tensor(LFUSE_F32, 1, LFUSE_DIMS(20)),
-                 *wide = tensor(LFUSE_F64, 1, LFUSE_DIMS(10)), *step, *part;
-    lfuse_list *list = NULL, *longer, *both, *twice;
-    step = new_view(b, 1, LFUSE_DIMS(10), LFUSE_DIMS(2), 0);
-    part = new_view(b, 1, LFUSE_DIMS(10), NULL, 5);
+        *wide = tensor(LFUSE_F64, 1, LFUSE_DIMS(10));
+    lfuse_list *list = NULL;
+    lfuse_tensor *step = new_view(b, 1, LFUSE_DIMS(10), LFUSE_DIMS(2), 0);
+    lfuse_tensor *part = new_view(b, 1, LFUSE_DIMS(10), NULL, 5);
     lfuse_tensor *mixed[2] = {a, wide}, *gaps[2] = {a, step}, *strange[2] = {a, foreign}, *holes[2] = {a, NULL};
     REFUSED(lfuse_list_create(device, LFUSE_F32, 2, mixed, &list), LFUSE_ERR_TYPE);
     REFUSED(lfuse_list_create(device, LFUSE_F32, 2, gaps, &list), LFUSE_ERR_UNSUPPORTED);
@@ -180,9 +180,9 @@ TEST(lists)
     lfuse_plan *sgd = new_plan(device, g, NULL);
     lfuse_tensor *pair[2] = {a, b}, *swapped[2] = {b, a}, *crossing[2] = {b, part};
     list = new_list(device, LFUSE_F32, 1, pair);
-    longer = new_list(device, LFUSE_F32, 2, pair);
-    both = new_list(device, LFUSE_F32, 2, swapped);
-    twice = new_list(device, LFUSE_F32, 2, crossing);
+    lfuse_list *longer = new_list(device, LFUSE_F32, 2, pair);
+    lfuse_list *both = new_list(device, LFUSE_F32, 2, swapped);
+    lfuse_list *twice = new_list(device, LFUSE_F32, 2, crossing);
     uint64_t before = launches();
     lfuse_binding counts[2] = {lfuse_bind_list("p", list), lfuse_bind_list("d", longer)};
     REFUSED(lfuse_plan_run(sgd, stream, counts, 2), LFUSE_ERR_SHAPE);
@@ -275,12 +275,11 @@ TEST(types_the_device_lacks)
 TEST(closed_device)
 {
     lfuse_device *d;
-    lfuse_tensor *t, *u;
     float host[32] = {0};
     OK(lfuse_device_open("stub:0", &d));
     lfuse_stream *s = new_stream(d);
-    t = new_tensor(d, LFUSE_F32, 2, LFUSE_DIMS(4, 8));
-    u = new_tensor(d, LFUSE_F32, 2, LFUSE_DIMS(4, 8));
+    lfuse_tensor *t = new_tensor(d, LFUSE_F32, 2, LFUSE_DIMS(4, 8));
+    lfuse_tensor *u = new_tensor(d, LFUSE_F32, 2, LFUSE_DIMS(4, 8));
     lfuse_plan *p = new_plan(d, graph, NULL);
     lfuse_device_close(d);
     REFUSED(lfuse_plan_run(p, s, BINDINGS(lfuse_bind_tensor("x", t), lfuse_bind_tensor("y", u))), LFUSE_ERR_CLOSED);

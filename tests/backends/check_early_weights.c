@@ -70,7 +70,6 @@ TEST_CASE("cuda")
  */
 TEST_LOOP(written_in_front, 0, 2)
 {
-    lfuse_plan *step, *layers;
     float *host = malloc(ROWS * SIDE * sizeof *host);
     double expected = 0;
     int wrong = 0, turns = 0;
@@ -83,7 +82,7 @@ TEST_LOOP(written_in_front, 0, 2)
     for (int i = 0; i < 2; i++) sums[i] = tensor_of(ROWS, SIDE, 0, false);
     for (int l = 0; l < LAYERS; l++)
         for (int i = 0; i < 2; i++) weights[l][i] = tensor_of(SIDE, SIDE, 0, false);
-    step = plan_step(), layers = plan_layers(_i);
+    lfuse_plan *step = plan_step(), *layers = plan_layers(_i);
     for (int t = 1; t <= TURNS && expected + (double)t * t * t < 0x1p24; t++, turns++) {
         const int from = (t - 1) % 2, to = t % 2;
         const lfuse_binding run[] = {lfuse_bind_tensor("x", x), lfuse_bind_tensor("w0", weights[0][to]),

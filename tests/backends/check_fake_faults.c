@@ -27,14 +27,12 @@ TEST(test_lost)
 
 TEST(test_after_shutdown)
 {
-    lfuse__bdevice *dev;
     lfuse__bstream *s;
     lfuse__bmem *m;
-    void *native;
     NEED_OWN_PROCESS();
-    dev = open_device(0);
+    lfuse__bdevice *dev = open_device(0);
     OK(cuda->stream_create(dev, &s));
-    native = cuda->stream_native(s);
+    void *native = cuda->stream_native(s);
     OK(cuda->alloc(dev, LFUSE__ALLOC_DEVICE, 256, &m));
     (void)lfuse__error(LFUSE_ERR_INVALID, "before");
     arrange("cuCtxPushCurrent:1:4");

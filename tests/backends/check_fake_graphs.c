@@ -232,10 +232,9 @@ static lfuse_status dense_plan(lfuse_device *dev, lfuse_plan **plan)
     lfuse_graph *g = lfuse_graph_create();
     lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 2, square), w = lfuse_frozen(g, "w", LFUSE_F32, 2, square),
         b = lfuse_frozen(g, "b", LFUSE_F32, 1, line);
-    lfuse_status status;
     for (int l = 0; l < LAYERS; l++) x = lfuse_relu(lfuse_add(lfuse_matmul(x, w), b));
     lfuse_output(g, "y", x);
-    status = lfuse_plan_create(dev, g, &vendors, plan);
+    lfuse_status status = lfuse_plan_create(dev, g, &vendors, plan);
     lfuse_graph_destroy(g);
     return status;
 }
@@ -290,8 +289,6 @@ TEST(test_captured_network)
     lfuse_device *dev;
     lfuse_stream *s;
     lfuse_plan *plan;
-    lfuse_graph *g;
-    lfuse_value v, weights;
     CUcontext context, popped;
     CUstream stream;
     CUgraph graph;
@@ -303,8 +300,8 @@ TEST(test_captured_network)
     ck_assert_int_eq(lfuse__cu.CtxPushCurrent(context), CUDA_SUCCESS);
     ck_assert_int_eq(lfuse__cu.StreamCreate(&stream, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
     OK(lfuse_stream_wrap(dev, stream, &s));
-    g = lfuse_graph_create();
-    v = lfuse_input(g, "x", LFUSE_F32, 2, square), weights = lfuse_frozen(g, "w", LFUSE_F32, 2, square);
+    lfuse_graph *g = lfuse_graph_create();
+    lfuse_value v = lfuse_input(g, "x", LFUSE_F32, 2, square), weights = lfuse_frozen(g, "w", LFUSE_F32, 2, square);
     lfuse_output(g, "y", lfuse_matmul(lfuse_relu(lfuse_matmul(v, weights)), weights));
     OK(lfuse_plan_create(dev, g, &(lfuse_plan_options){ .disable = LFUSE_NO_SMALL_PRODUCTS }, &plan));
     lfuse_graph_destroy(g);

@@ -12,11 +12,10 @@ static char file[PATH_MAX];
 static void setup(void)
 {
     const char *where = getenv("TMPDIR");
-    int made;
 
     load_fakes();
     snprintf(file, sizeof file, "%s/lfuse-wisdom-XXXXXX", where && *where == '/' ? where : "/tmp");
-    made = mkstemp(file);
+    int made = mkstemp(file);
     ck_assert_int_ge(made, 0);
     close(made);
     unlink(file);
@@ -105,7 +104,7 @@ static void name_algorithm(const char *line, const char *number)
 
 START_TEST(test_wisdom)
 {
-    char line[LFUSE__WISDOM_LINE_BYTES], changed[LFUSE__WISDOM_LINE_BYTES], *version;
+    char line[LFUSE__WISDOM_LINE_BYTES], changed[LFUSE__WISDOM_LINE_BYTES];
     uint64_t scratch, timed;
 
     if (lfuse__cu_load_compiler()) TEST_SKIP("no NVRTC");
@@ -115,7 +114,7 @@ START_TEST(test_wisdom)
     ck_assert_uint_gt(timed, 0);
     read_line(line, sizeof line);
     ck_assert_ptr_nonnull(strstr(line, "\tcuda\t"));
-    version = strstr(line, "\tcuBLASLt 13.0.0\tgemm:4x16x8:f32:nn:ld8,16,16\tcublaslt\tlt");
+    char *version = strstr(line, "\tcuBLASLt 13.0.0\tgemm:4x16x8:f32:nn:ld8,16,16\tcublaslt\tlt");
     ck_assert_msg(version != NULL, "%s", line);
     for (lfuse_effort effort = LFUSE_EFFORT_ESTIMATE; effort <= LFUSE_EFFORT_MEASURE; effort++) {
         name_algorithm(line, "7");
@@ -153,7 +152,6 @@ START_TEST(test_trial)
     lfuse_plan *plan;
     float got[64];
     char text[4096] = "";
-    FILE *f;
 
     if (lfuse__cu_load_compiler()) TEST_SKIP("no NVRTC");
     if (lfuse__cu_load_blas() || strcmp(lfuse__cu_blas.text, "13.0.0"))
@@ -185,7 +183,7 @@ START_TEST(test_trial)
     lfuse_stream_destroy(s);
     lfuse_device_close(dev);
     ck_assert_int_eq(fake_live(), 0);
-    f = fopen(file, "r");
+    FILE *f = fopen(file, "r");
     ck_assert_ptr_nonnull(f);
     ck_assert_uint_gt(fread(text, 1, sizeof text - 1, f), 0);
     fclose(f);
@@ -202,10 +200,9 @@ static void tile(lfuse_provider provider, bool layer, const char *quick, char *c
     const int64_t left[] = { 64, 128 }, right[] = { 128, 128 };
     lfuse_graph *g = lfuse_graph_create();
     lfuse_tensor *a, *b, *bias, *c;
-    char text[4096] = "", *at;
+    char text[4096] = "";
     lfuse_device *dev;
     lfuse_stream *s;
-    FILE *f;
 
     lfuse_value v = lfuse_matmul(lfuse_input(g, "a", LFUSE_F32, 2, left), lfuse_input(g, "b", LFUSE_F32, 2, right));
     const lfuse_value by = lfuse_input(g, "by", LFUSE_F32, 2, left);
@@ -213,7 +210,6 @@ static void tile(lfuse_provider provider, bool layer, const char *quick, char *c
     lfuse_output(g, "c", layer ? lfuse_mul(v, by) : v);
     for (lfuse_effort effort = LFUSE_EFFORT_MEASURE; effort >= LFUSE_EFFORT_ESTIMATE; effort--) {
         const lfuse_plan_options options = { .effort = effort, .provider = provider };
-        uint64_t timed;
         lfuse_plan *plan;
         setenv("FAKECUDA_QUICK", quick, 1);
         OK(lfuse_device_open("cuda:0", &dev));
@@ -226,7 +222,7 @@ static void tile(lfuse_provider provider, bool layer, const char *quick, char *c
                                        lfuse_bind_tensor("bias", bias), lfuse_bind_tensor("by", a),
                                        lfuse_bind_tensor("c", c) };
         OK(lfuse_plan_create(dev, g, &options, &plan));
-        timed = fake_calls("cuEventElapsedTime");
+        uint64_t timed = fake_calls("cuEventElapsedTime");
         OK(lfuse_plan_run(plan, s, bind, 5));
         OK(lfuse_stream_synchronize(s));
         timed = fake_calls("cuEventElapsedTime") - timed;
@@ -239,11 +235,11 @@ static void tile(lfuse_provider provider, bool layer, const char *quick, char *c
     }
     lfuse_graph_destroy(g);
     *groups = fake_last()->grid;
-    f = fopen(file, "r");
+    FILE *f = fopen(file, "r");
     ck_assert_ptr_nonnull(f);
     ck_assert_uint_gt(fread(text, 1, sizeof text - 1, f), 0);
     fclose(f);
-    at = strstr(text, "\tplan\t");
+    char *at = strstr(text, "\tplan\t");
     ck_assert_msg(at != NULL, "%s", text);
     snprintf(choice, size, "%.*s", (int)strcspn(at + 6, "\t"), at + 6);
     unlink(file);
@@ -308,7 +304,6 @@ static const fakecuda_launch *run_network(lfuse_effort effort, uint64_t disable,
     lfuse_device *dev;
     lfuse_stream *s;
     lfuse_plan *plan;
-    uint64_t before;
 
     for (int i = 0; i < 3; i++)
         v = lfuse_relu(lfuse_matmul(v, lfuse_input(g, (const char *[]){ "w0", "w1", "w2" }[i], LFUSE_F32, 2, square)));
@@ -321,7 +316,7 @@ static const fakecuda_launch *run_network(lfuse_effort effort, uint64_t disable,
     const lfuse_binding bind[] = { lfuse_bind_tensor("x", x), lfuse_bind_tensor("w0", w), lfuse_bind_tensor("w1", w),
                                    lfuse_bind_tensor("w2", w), lfuse_bind_tensor("y", y) };
     OK(lfuse_plan_create(dev, g, &options, &plan));
-    before = fake_calls("cuEventElapsedTime");
+    uint64_t before = fake_calls("cuEventElapsedTime");
     OK(lfuse_plan_run(plan, s, bind, 5));
     OK(lfuse_stream_synchronize(s));
     *timed = fake_calls("cuEventElapsedTime") > before;
@@ -338,13 +333,11 @@ static const fakecuda_launch *run_network(lfuse_effort effort, uint64_t disable,
 START_TEST(test_network)
 {
     char quick[32], text[8192];
-    unsigned layers;
     bool timed;
-    FILE *f;
 
     if (lfuse__cu_load_compiler()) TEST_SKIP("no NVRTC");
     setenv("FAKECUDA_QUICK", "0", 1);
-    layers = run_network(LFUSE_EFFORT_ESTIMATE, LFUSE_NO_NETWORK, &timed)->grid;
+    unsigned layers = run_network(LFUSE_EFFORT_ESTIMATE, LFUSE_NO_NETWORK, &timed)->grid;
     ck_assert(!timed && !fake_last()->resident);
     for (int apart = 0; apart < 2; apart++) {
         unlink(file);
@@ -359,7 +352,7 @@ START_TEST(test_network)
             ck_assert_int_eq(!run_network(effort, 0, &timed)->resident, apart);
             ck_assert(!timed);
         }
-        f = fopen(file, "r");
+        FILE *f = fopen(file, "r");
         ck_assert_ptr_nonnull(f);
         text[fread(text, 1, sizeof text - 1, f)] = '\0';
         fclose(f);

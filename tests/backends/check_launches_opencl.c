@@ -18,14 +18,13 @@ static void count(lfuse_device *device, unsigned disable, uint64_t expected)
 {
     lfuse_plan_options options = {.disable = disable};
     lfuse_device_counters before, after;
-    lfuse_tensor *x, *y;
     lfuse_graph *g = new_graph();
     lfuse_value v = lfuse_input(g, "x", LFUSE_F32, 1, LFUSE_DIMS(1000));
     for (int i = 0; i < 5; i++) v = lfuse_tanh(v);
     lfuse_output(g, "y", v);
     lfuse_stream *stream = new_stream(device);
-    x = new_tensor(device, LFUSE_F32, 1, LFUSE_DIMS(1000));
-    y = new_tensor(device, LFUSE_F32, 1, LFUSE_DIMS(1000));
+    lfuse_tensor *x = new_tensor(device, LFUSE_F32, 1, LFUSE_DIMS(1000));
+    lfuse_tensor *y = new_tensor(device, LFUSE_F32, 1, LFUSE_DIMS(1000));
     OK(lfuse_tensor_fill(x, NULL, 1));
     lfuse_plan *plan = new_plan(device, g, &options);
     lfuse_binding b[2] = {lfuse_bind_tensor("x", x), lfuse_bind_tensor("y", y)};

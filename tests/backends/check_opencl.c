@@ -142,7 +142,6 @@ TEST_LOOP(test_kinds_by_turns, 0, device_count)
     float ones[4] = { 1, 1, 1, 1 }, threes[4] = { 3, 3, 3, 3 }, in[4], sum = 0;
     lfuse__bmem *y, *x[3] = { NULL };
     lfuse__facts f;
-    long made;
 
     set_up(&t, _i);
     OK(b->facts(t.dev, &f));
@@ -153,7 +152,7 @@ TEST_LOOP(test_kinds_by_turns, 0, device_count)
     OK(b->fill(t.s, y, 0, 0, 4, 16));
     OK(b->write(t.s, x[BUFFER], 0, ones, 16));
     OK(b->write(t.s, x[SHARED], 0, threes, 16));
-    made = layer.calls("clCreateKernel");
+    long made = layer.calls("clCreateKernel");
     for (size_t i = 0; i < sizeof turns / sizeof *turns; i++) {
         OK(launch(t.s, t.axpy, 4, (lfuse__bmem *[]){ y, x[turns[i]] }, 2, words, 2));
         sum += turns[i] == SHARED ? 6 : 2;
@@ -180,27 +179,25 @@ TEST_LOOP(test_wrap, 0, device_count)
     lfuse__bmem *m, *part;
     lfuse__mem_info info;
     lfuse__facts f;
-    cl_mem buffer, sub;
-    uint64_t address;
     float values[2048], in[4];
     cl_int code;
 
     set_up(&t, _i);
     set_up(&other, _i);
     OK(b->facts(t.dev, &f));
-    buffer = lfuse__cl.CreateBuffer(t.dev->context, CL_MEM_READ_WRITE, sizeof values, NULL, &code);
+    cl_mem buffer = lfuse__cl.CreateBuffer(t.dev->context, CL_MEM_READ_WRITE, sizeof values, NULL, &code);
     ck_assert_ptr_nonnull(buffer);
     OK(b->wrap(t.dev, LFUSE_MEMORY_NATIVE, HANDLE(buffer), 0, &m));
     b->mem_info(m, &info);
     ck_assert_uint_eq(info.bytes, sizeof values);
     ck_assert_uint_eq(info.space, f.addresses ? 0 : HANDLE(buffer));
     ck_assert(f.addresses ? info.address != 0 : info.address == 0);
-    address = info.address;
+    uint64_t address = info.address;
     REFUSED(LFUSE_ERR_SHAPE, b->wrap(t.dev, LFUSE_MEMORY_NATIVE, HANDLE(buffer), sizeof values + 1, &part));
     REFUSED(LFUSE_ERR_CONTEXT, b->wrap(other.dev, LFUSE_MEMORY_NATIVE, HANDLE(buffer), 0, &part));
     REFUSED(LFUSE_ERR_INVALID, b->wrap(t.dev, LFUSE_MEMORY_NATIVE, 0, 0, &part));
 
-    sub = sub_buffer(buffer, 4096, 2048);
+    cl_mem sub = sub_buffer(buffer, 4096, 2048);
     OK(b->wrap(t.dev, LFUSE_MEMORY_NATIVE, HANDLE(sub), 0, &part));
     lfuse__cl.ReleaseMemObject(sub);
     b->mem_info(part, &info);
@@ -241,7 +238,6 @@ TEST_LOOP(test_launch, 0, device_count)
     float in[N];
     uint64_t words[2] = { 3, 0 };
     lfuse__bkernel *k;
-    long sets, runs;
 
     set_up(&t, _i);
     OK(b->alloc(t.dev, LFUSE__ALLOC_DEVICE, sizeof in, &x));
@@ -249,7 +245,7 @@ TEST_LOOP(test_launch, 0, device_count)
     for (int i = 0; i < N; i++) in[i] = (float)i;
     OK(b->write(t.s, x, 0, in, sizeof in));
     OK(b->fill(t.s, y, 0, 0, 4, sizeof in));
-    sets = layer.calls("clSetKernelArg"), runs = layer.calls("clEnqueueNDRangeKernel");
+    long sets = layer.calls("clSetKernelArg"), runs = layer.calls("clEnqueueNDRangeKernel");
     OK(launch(t.s, t.axpy, N, (lfuse__bmem *[]){ y, x }, 2, words, 2));
     ck_assert_int_eq(layer.calls("clSetKernelArg") - sets, 3);
     OK(launch(t.s, t.axpy, N, (lfuse__bmem *[]){ y, x }, 2, words, 2));
@@ -414,7 +410,6 @@ TEST_LOOP(test_stream, 0, device_count)
     static const cl_command_queue_properties properties[] = { 0, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE };
     bench other;
     lfuse__bstream *s;
-    cl_command_queue queue;
     bool capturing = true;
     lfuse_status status;
 
@@ -428,7 +423,7 @@ TEST_LOOP(test_stream, 0, device_count)
     OK(b->stream_capturing(t.s, &capturing));
     ck_assert(!capturing);
     for (size_t i = 0; i < sizeof properties / sizeof *properties; i++) {
-        queue = queue_of(t.dev, properties[i]);
+        cl_command_queue queue = queue_of(t.dev, properties[i]);
         if (queue == NULL) continue; /* out-of-order queues are optional */
         OK(b->stream_wrap(t.dev, queue, &s));
         ck_assert_ptr_eq(b->stream_native(s), queue);
@@ -449,7 +444,6 @@ TEST_LOOP(test_event, 0, device_count)
     lfuse__bevent *e, *f;
     lfuse__bmem *y;
     double us = -1;
-    cl_command_queue queue;
     lfuse_status status;
 
     set_up(&t, _i);
@@ -480,7 +474,7 @@ TEST_LOOP(test_event, 0, device_count)
     for (int i = 0; i < N; i++) ck_assert(in[i] == 1048575.0f);
     b->stream_destroy(second);
 
-    queue = queue_of(t.dev, 0);
+    cl_command_queue queue = queue_of(t.dev, 0);
     OK(b->stream_wrap(t.dev, queue, &second));
     lfuse__cl.ReleaseCommandQueue(queue);
     OK(b->event_record(e, second));
@@ -531,12 +525,11 @@ TEST_LOOP(test_adopt, 0, device_count)
     lfuse__bstream *s;
     lfuse__bmem *m, *copied;
     lfuse__facts f;
-    cl_context context;
     cl_int code;
     long live = layer.live(NULL);
 
     set_up(&t, _i);
-    context = lfuse__cl.CreateContext(NULL, 1, &t.dev->device.id, NULL, NULL, &code);
+    cl_context context = lfuse__cl.CreateContext(NULL, 1, &t.dev->device.id, NULL, NULL, &code);
     ck_assert_ptr_nonnull(context);
     OK(b->adopt(context, t.dev->device.id, &dev));
     lfuse__cl.ReleaseContext(context);

@@ -123,10 +123,9 @@ static void check_failures(int device, int always)
     for (long n = 1; reached; n++) {
         long live = layer.live(NULL);
         float sum = -1;
-        lfuse_status status;
 
         layer.arm("any", n, always, CL_OUT_OF_HOST_MEMORY);
-        status = play(device, &sum);
+        lfuse_status status = play(device, &sum);
         reached = layer.fired() > 0;
         /* A refused question about an optional property has no consequence but a fact that reads "no". */
         ck_assert_msg(status == LFUSE_OK || reached, "n %ld: status %d: %s", n, (int)status, lfuse__error_message());

@@ -130,13 +130,11 @@ TEST_LOOP(test_gemm, 0, device_count)
     lfuse__gemm_candidate first;
     lfuse__facts f;
     lfuse__bstream *s;
-    cl_command_queue queue;
-    long programs;
     int count = 0;
 
     test_without_optimisation(true); /* all kernels are CLBlast's */
     set_up(&t, _i);
-    programs = layer.live("program");
+    long programs = layer.live("program");
     OK(b->facts(t.dev, &f));
     if (try_gemm(base) == LFUSE_ERR_LIBRARY || try_gemm(base) == LFUSE_ERR_UNSUPPORTED)
         TEST_SKIP("%s", lfuse__error_message());
@@ -159,7 +157,7 @@ TEST_LOOP(test_gemm, 0, device_count)
     d.batch = d.stride_a = d.stride_b = 0;
     check_tight_batch(true);
     check_tight_batch(false);
-    queue = queue_of(t.dev, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
+    cl_command_queue queue = queue_of(t.dev, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
     if (queue != NULL) {
         OK(b->stream_wrap(t.dev, queue, &s));
         lfuse__cl.ReleaseCommandQueue(queue);
@@ -292,12 +290,12 @@ TEST_LOOP(test_two_ways, 0, device_count)
     lfuse__gemm_candidate c[3], other[3];
     errand errands[2];
     pthread_t threads[2];
-    long programs, launches[2], before, expected = 0;
+    long launches[2], expected = 0;
     int count = 0;
 
     test_without_optimisation(true);
     set_up(&t, _i);
-    programs = layer.live("program");
+    long programs = layer.live("program");
     if (b->gemm_candidates(t.dev, &d, 3, c, &count) != LFUSE_OK || count < 2)
         TEST_SKIP("%s", count ? "this CLBlast does not let its caller choose" : lfuse__error_message());
     ck_assert_str_eq(c[0].identity, "clblast-direct");
@@ -329,7 +327,7 @@ TEST_LOOP(test_two_ways, 0, device_count)
     }
     ck_assert_int_eq(launches[0], 1); /* the kernel; the other way makes copies before */
     ck_assert_int_gt(launches[1], 1);
-    before = layer.calls("clEnqueueNDRangeKernel");
+    long before = layer.calls("clEnqueueNDRangeKernel");
     for (int i = 0; i < 2; i++) ck_assert_int_eq(pthread_create(&threads[i], NULL, run_errand, &errands[i]), 0);
     for (int i = 0; i < 2; i++) ck_assert_int_eq(pthread_join(threads[i], NULL), 0);
     ck_assert_int_eq(layer.calls("clEnqueueNDRangeKernel") - before, expected); /* each went its own way each time */

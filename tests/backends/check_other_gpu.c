@@ -45,11 +45,10 @@ static lfuse_plan *plan_product(lfuse_device *device)
 
 static void multiply(lfuse_device *device, const lfuse_plan *plan)
 {
-    lfuse_tensor *ta, *tb, *ty;
     lfuse_stream *s = new_stream(device);
-    ta = new_tensor(device, LFUSE_F32, 2, LFUSE_DIMS(M, K));
-    tb = new_tensor(device, LFUSE_F32, 2, LFUSE_DIMS(K, N));
-    ty = new_tensor(device, LFUSE_F32, 2, LFUSE_DIMS(M, N));
+    lfuse_tensor *ta = new_tensor(device, LFUSE_F32, 2, LFUSE_DIMS(M, K));
+    lfuse_tensor *tb = new_tensor(device, LFUSE_F32, 2, LFUSE_DIMS(K, N));
+    lfuse_tensor *ty = new_tensor(device, LFUSE_F32, 2, LFUSE_DIMS(M, N));
     ck_ok(lfuse_tensor_write(ta, NULL, a));
     ck_ok(lfuse_tensor_write(tb, NULL, b));
     ck_ok(lfuse_plan_run((lfuse_plan *)plan, s, BINDINGS(lfuse_bind_tensor("a", ta), lfuse_bind_tensor("b", tb),

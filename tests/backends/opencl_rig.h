@@ -110,12 +110,10 @@ static inline cl_command_queue queue_of(lfuse__bdevice *dev, cl_command_queue_pr
 
 static inline bool load_layer(void)
 {
-    void *library;
-
     setenv("OPENCL_LAYERS", LFUSE_TEST_LAYER, 1);
     setenv("LFUSE_ADDRESSES", LFUSE_TEST_ADDRESSES, 1);
     if (lfuse__cl_load() != LFUSE_OK) return false;
-    library = dlopen(LFUSE_TEST_LAYER, RTLD_NOW);
+    void *library = dlopen(LFUSE_TEST_LAYER, RTLD_NOW);
     if (library == NULL) return false;
     *(void **)&layer.arm = dlsym(library, "lfuse_layer_arm");
     *(void **)&layer.fired = dlsym(library, "lfuse_layer_fired");

@@ -14,11 +14,10 @@ static inline cl_mem sub_buffer(cl_mem parent, size_t origin, size_t size)
     __typeof__(clCreateSubBuffer) *create;
     cl_buffer_region region = { origin, size };
     cl_int code = -1;
-    cl_mem sub;
 
     ck_assert_ptr_nonnull(library);
     *(void **)&create = dlsym(library, "clCreateSubBuffer");
-    sub = create(parent, CL_MEM_READ_WRITE, CL_BUFFER_CREATE_TYPE_REGION, &region, &code);
+    cl_mem sub = create(parent, CL_MEM_READ_WRITE, CL_BUFFER_CREATE_TYPE_REGION, &region, &code);
     ck_assert_int_eq(code, CL_SUCCESS);
     dlclose(library);
     return sub;

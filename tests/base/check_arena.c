@@ -15,17 +15,16 @@ START_TEST(arrays_are_zeroed_aligned_and_apart)
 {
     lfuse__arena arena = { NULL };
     unsigned char *arrays[ARRAYS];
-    int i, round;
 
-    for (round = 0; round < 2; round++) {
-        for (i = 0; i < ARRAYS; i++) {
+    for (int round = 0; round < 2; round++) {
+        for (int i = 0; i < ARRAYS; i++) {
             arrays[i] = lfuse__arena_array(&arena, (size_t)i, 3);
             ck_assert_ptr_nonnull(arrays[i]);
             ck_assert_uint_eq((uintptr_t)arrays[i] % alignof(max_align_t), 0);
             for (int b = 0; b < 3 * i; b++) ck_assert_int_eq(arrays[i][b], 0);
             memset(arrays[i], i + 1, (size_t)(3 * i));
         }
-        for (i = 0; i < ARRAYS; i++)
+        for (int i = 0; i < ARRAYS; i++)
             for (int b = 0; b < 3 * i; b++) ck_assert_int_eq(arrays[i][b], i + 1);
         lfuse__arena_free(&arena);
         ck_assert_ptr_null(arena.last);

@@ -14,19 +14,16 @@ static void clear(void)
         "LFUSE_WISDOM", "LFUSE_PROVIDER", "LFUSE_STRASSEN", "LFUSE_SYNC", "LFUSE_ADDRESSES", "LFUSE_OVERLAP",
         "XDG_CACHE_HOME", "HOME",
     };
-    size_t i;
 
-    for (i = 0; i < sizeof names / sizeof *names; i++) unsetenv(names[i]);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) unsetenv(names[i]);
 }
 
 TEST_CASE("env")
 
 TEST(unset_is_null)
 {
-    const lfuse__env *env;
-
     clear();
-    env = lfuse__env_get();
+    const lfuse__env *env = lfuse__env_get();
     ck_assert_ptr_null(env->device);
     ck_assert_ptr_null(env->log);
     ck_assert_ptr_null(env->cache);

@@ -67,10 +67,9 @@ static void link_to_device(void) { link_to("/dev/zero"); }
 static void link_to_file(void)
 {
     char other[96];
-    int file;
 
     snprintf(other, sizeof other, "%s/other", base);
-    file = open(other, O_WRONLY | O_CREAT, 0600);
+    int file = open(other, O_WRONLY | O_CREAT, 0600);
     ck_assert_int_ge(file, 0);
     close(file);
     link_to("other");
@@ -98,9 +97,9 @@ enum { THINGS = sizeof things / sizeof *things, FLAGS = sizeof flags / sizeof *f
 
 static int descriptors(void)
 {
-    int n = 0, i;
+    int n = 0;
 
-    for (i = 0; i < 256; i++) n += fcntl(i, F_GETFD) >= 0;
+    for (int i = 0; i < 256; i++) n += fcntl(i, F_GETFD) >= 0;
     return n;
 }
 
@@ -116,15 +115,14 @@ TEST_CASE("file", .setup = setup, .teardown = teardown, .limit = 10)
 
 TEST_LOOP(what_is_no_file, 0, THINGS)
 {
-    const char *path = things[_i].path ? things[_i].path : at, *why;
+    const char *path = things[_i].path ? things[_i].path : at;
     struct stat before, st;
-    int f, open_ones;
 
     if (things[_i].make) things[_i].make();
     ck_assert_int_eq(lstat(path, &before), 0);
-    open_ones = descriptors();
-    for (f = 0; f < FLAGS; f++) {
-        why = NULL;
+    int open_ones = descriptors();
+    for (int f = 0; f < FLAGS; f++) {
+        const char *why = NULL;
         errno = EBADF;
         ck_assert_msg(lfuse__file_open(AT_FDCWD, path, flags[f], &st, &why) == -1, "%s, flags %d", path, flags[f]);
         ck_assert_ptr_nonnull(why);
@@ -143,12 +141,11 @@ TEST(files)
     const char *why = NULL;
     struct stat st;
     char text[16] = "";
-    int file;
 
     ck_assert_int_eq(lfuse__file_open(AT_FDCWD, at, O_RDONLY, &st, &why), -1);
     ck_assert_int_eq(errno, ENOENT);
     ck_assert_str_eq(why, strerror(ENOENT));
-    file = lfuse__file_open(AT_FDCWD, at, O_WRONLY | O_CREAT, &st, &why);
+    int file = lfuse__file_open(AT_FDCWD, at, O_WRONLY | O_CREAT, &st, &why);
     ck_assert_int_ge(file, 0);
     ck_assert_int_eq(st.st_size, 0);
     ck_assert_uint_eq(st.st_mode & 0133, 0);
@@ -191,15 +188,13 @@ TEST(first_lines)
 /* A folder is asked for as a folder: what else has the name is refused before it is opened. */
 TEST(folders)
 {
-    int folder;
-
     make_pipe();
     ck_assert_int_eq(lfuse__folder_open(at, true), -1);
     ck_assert_int_eq(errno, ENOTDIR);
     unlink(at);
     ck_assert_int_eq(symlink(base, at), 0);
     ck_assert_int_eq(lfuse__folder_open(at, false), -1);
-    folder = lfuse__folder_open(at, true);
+    int folder = lfuse__folder_open(at, true);
     ck_assert_int_ge(folder, 0);
     close(folder);
 }

@@ -22,11 +22,10 @@ TEST_CASE("hash")
 TEST(depends_on_bytes_alone)
 {
     char text[80], moved[96];
-    size_t shift, length;
 
     memset(text, 'q', sizeof text);
-    for (shift = 0; shift < 16; shift++)
-        for (length = 0; length <= sizeof text; length++) {
+    for (size_t shift = 0; shift < 16; shift++)
+        for (size_t length = 0; length <= sizeof text; length++) {
             memcpy(moved + shift, text, length);
             ck_assert(equal(lfuse__hash_bytes(text, length), lfuse__hash_bytes(moved + shift, length)));
         }
@@ -36,26 +35,22 @@ TEST(depends_on_bytes_alone)
 TEST(length_counts)
 {
     static const char zeros[64];
-    size_t a, b;
 
-    for (a = 0; a <= sizeof zeros; a++)
-        for (b = 0; b < a; b++) ck_assert(!equal(lfuse__hash_bytes(zeros, a), lfuse__hash_bytes(zeros, b)));
+    for (size_t a = 0; a <= sizeof zeros; a++)
+        for (size_t b = 0; b < a; b++) ck_assert(!equal(lfuse__hash_bytes(zeros, a), lfuse__hash_bytes(zeros, b)));
 }
 
 /* Each bit of a key flips about half of the 128: 64 with a deviation of 5.7, so 30 to 98 is beyond doubt. */
 TEST(every_bit_spreads)
 {
     unsigned char key[100];
-    lfuse__hash base;
     double sum = 0;
-    size_t i;
-    int n;
 
-    for (i = 0; i < sizeof key; i++) key[i] = (unsigned char)(i * 37 + 11);
-    base = lfuse__hash_bytes(key, sizeof key);
-    for (i = 0; i < 8 * sizeof key; i++) {
+    for (size_t i = 0; i < sizeof key; i++) key[i] = (unsigned char)(i * 37 + 11);
+    lfuse__hash base = lfuse__hash_bytes(key, sizeof key);
+    for (size_t i = 0; i < 8 * sizeof key; i++) {
         key[i / 8] ^= (unsigned char)(1 << i % 8);
-        n = bits(base, lfuse__hash_bytes(key, sizeof key));
+        int n = bits(base, lfuse__hash_bytes(key, sizeof key));
         ck_assert_int_gt(n, 30);
         ck_assert_int_lt(n, 98);
         sum += n;
@@ -84,17 +79,16 @@ TEST(near_keys_differ)
     enum { KEYS = 1 << 16 };
     lfuse__hash *all = malloc(KEYS * sizeof *all);
     char key[24] = "kernel 0000000000000000";
-    int i;
 
     ck_assert_ptr_nonnull(all);
-    for (i = 0; i < KEYS; i++) {
+    for (int i = 0; i < KEYS; i++) {
         memcpy(key + 8, &i, sizeof i);
         all[i] = lfuse__hash_bytes(key, sizeof key);
     }
     qsort(all, KEYS, sizeof *all, by_low);
-    for (i = 1; i < KEYS; i++) ck_assert(all[i].low != all[i - 1].low);
+    for (int i = 1; i < KEYS; i++) ck_assert(all[i].low != all[i - 1].low);
     qsort(all, KEYS, sizeof *all, by_high);
-    for (i = 1; i < KEYS; i++) ck_assert(all[i].high != all[i - 1].high);
+    for (int i = 1; i < KEYS; i++) ck_assert(all[i].high != all[i - 1].high);
     free(all);
 }
 

@@ -36,9 +36,8 @@ TEST(closed_is_unloaded)
     static const char *const names[] = { "libresolv.so.2", "libanl.so.1", "libutil.so.1", NULL };
     const char *one[] = { NULL, NULL };
     lfuse__library *library = NULL;
-    int i;
 
-    for (i = 0; names[i] && !library; i++) {
+    for (int i = 0; names[i] && !library; i++) {
         one[0] = names[i];
         if (!dlopen(names[i], RTLD_NOW | RTLD_NOLOAD)) (void)lfuse__library_open(one, NULL, &library);
     }
@@ -78,15 +77,14 @@ TEST_LOOP(shortages, 0, 2)
     static const char *const missing[] = { "libno-such-library.so.9", NULL };
     const int resource = _i ? RLIMIT_AS : RLIMIT_NOFILE;
     lfuse__library *library = NULL;
-    lfuse_status status, absent;
     rlim_t before;
 
 #if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
     if (_i) TEST_SKIP("sanitizers need the address space");
 #endif
     limit_to(resource, _i ? 4096 : 0, &before);
-    status = lfuse__library_open(names, NULL, &library);
-    absent = lfuse__library_open(missing, NULL, &library);
+    lfuse_status status = lfuse__library_open(names, NULL, &library);
+    lfuse_status absent = lfuse__library_open(missing, NULL, &library);
     limit_to(resource, before, NULL);
     ck_assert_msg(status == LFUSE_ERR_MEMORY, "%s: %s", lfuse_status_name(status), lfuse_last_error());
     ck_assert_ptr_null(library);
@@ -104,12 +102,11 @@ TEST(a_pipe_in_the_folder)
     char folder[] = "/tmp/lfuse-library-XXXXXX", path[64];
     const char *const folders[] = { folder, NULL };
     lfuse__library *library = NULL;
-    lfuse_status status;
 
     ck_assert_ptr_nonnull(mkdtemp(folder));
     snprintf(path, sizeof path, "%s/libpipe.so.1", folder);
     ck_assert_int_eq(mkfifo(path, 0600), 0);
-    status = lfuse__library_open(names, folders, &library);
+    lfuse_status status = lfuse__library_open(names, folders, &library);
     unlink(path);
     rmdir(folder);
     ck_assert_int_eq(status, LFUSE_ERR_LIBRARY);

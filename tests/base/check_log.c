@@ -52,10 +52,9 @@ TEST(long_messages_are_whole)
 TEST(no_byte_is_lost)
 {
     char text[1100];
-    size_t length;
 
     lfuse_log_to(take, last, LFUSE_LOG_DEBUG);
-    for (length = 1000; length < sizeof text; length++) {
+    for (size_t length = 1000; length < sizeof text; length++) {
         memset(text, 'm', length);
         text[length] = '\0';
         lfuse__log(LFUSE_LOG_DEBUG, "%s", text);

@@ -56,9 +56,9 @@ TEST_CASE("power")
 TEST(against_libm)
 {
     double x, y, worst = 0;
-    int i, exponent;
+    int exponent;
 
-    for (i = 0; i < 300000; i++) {
+    for (int i = 0; i < 300000; i++) {
         pair(i, &x, &y);
         const double p = lfuse__power(x, y);
         const long double r = powl(x, y);
@@ -84,10 +84,9 @@ TEST(special_cases)
                                DBL_MAX, -DBL_MAX};
     static const double y[] = {0.0, -0.0, 1, -1, 2, -2, 3, -3, 0.5, -0.5, INFINITY, -INFINITY, NAN, 0x1p53, 0x1p60,
                                -0x1p60, 0x1.fffffffffffffp52};
-    size_t i, k;
 
-    for (i = 0; i < sizeof x / sizeof *x; i++)
-        for (k = 0; k < sizeof y / sizeof *y; k++) {
+    for (size_t i = 0; i < sizeof x / sizeof *x; i++)
+        for (size_t k = 0; k < sizeof y / sizeof *y; k++) {
             const double got = lfuse__power(x[i], y[k]), want = pow(x[i], y[k]);
             const bool close = same(got, want) || fabs(got - want) <= 0x1p-52 * fabs(want);
             ck_assert_msg(close, "%a to the power of %a: %a, not %a", x[i], y[k], got, want);
@@ -96,14 +95,12 @@ TEST(special_cases)
 
 TEST(exact_results)
 {
-    int a, n;
-
-    for (a = 0; a < 200; a++)
-        for (n = 0; n < 8; n++) {
+    for (int a = 0; a < 200; a++)
+        for (int n = 0; n < 8; n++) {
             const double want = lfuse__whole_power(a, n);
             if (want <= 0x1p53) ck_assert_msg(lfuse__power(a, n) == want, "%d to the power of %d", a, n);
         }
-    for (n = -1074; n < 1024; n++) ck_assert(lfuse__power(2, n) == ldexp(1, n));
+    for (int n = -1074; n < 1024; n++) ck_assert(lfuse__power(2, n) == ldexp(1, n));
 }
 
 /* The order of the products, from the lowest bit up. */
@@ -128,11 +125,10 @@ TEST(whole_powers)
 
 TEST(integer_powers)
 {
-    int64_t a, n;
-
-    for (a = -9; a < 10; a++) {
+    for (int64_t a = -9; a < 10; a++) {
         uint64_t product = 1;
-        for (n = 0; n < 70; n++, product *= (uint64_t)a) ck_assert_int_eq(lfuse__integer_power(a, n), (int64_t)product);
+        for (int64_t n = 0; n < 70; n++, product *= (uint64_t)a)
+            ck_assert_int_eq(lfuse__integer_power(a, n), (int64_t)product);
     }
     ck_assert_int_eq(lfuse__integer_power(3, INT64_MAX), (int64_t)UINT64_C(0xaaaaaaaaaaaaaaab)); /* 3^(2^63) is 1 */
     ck_assert_int_eq(lfuse__integer_power(2, INT64_MAX), 0);

@@ -38,25 +38,23 @@ TEST(appends_in_order)
 TEST(grows_by_single_bytes)
 {
     lfuse__strbuf b = LFUSE__STRBUF_INIT;
-    size_t i;
 
-    for (i = 0; i < 1000; i++) {
+    for (size_t i = 0; i < 1000; i++) {
         lfuse__strbuf_format(&b, "%c", (int)('a' + i % 26));
         ck_assert_uint_eq(b.length, i + 1);
         ck_assert_uint_eq(strlen(b.data), i + 1);
         ck_assert_uint_gt(b.capacity, b.length);
     }
-    for (i = 0; i < 1000; i++) ck_assert_int_eq(b.data[i], (int)('a' + i % 26));
+    for (size_t i = 0; i < 1000; i++) ck_assert_int_eq(b.data[i], (int)('a' + i % 26));
     lfuse__strbuf_free(&b);
 }
 
 TEST(clear_keeps_room)
 {
     lfuse__strbuf b = LFUSE__STRBUF_INIT;
-    size_t capacity;
 
     lfuse__strbuf_add(&b, "something longer than nothing");
-    capacity = b.capacity;
+    size_t capacity = b.capacity;
     lfuse__strbuf_clear(&b);
     ck_assert_str_eq(b.data, "");
     ck_assert_uint_eq(b.capacity, capacity);

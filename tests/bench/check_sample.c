@@ -26,25 +26,24 @@ TEST(large_ones_by_what_the_budget_pays_for)
 
 static void check_rows(int64_t rows, int64_t count, uint64_t seed)
 {
-    int64_t *chosen = malloc((size_t)count * sizeof *chosen), i;
+    int64_t *chosen = malloc((size_t)count * sizeof *chosen);
 
     ck_assert_ptr_nonnull(chosen);
     bench_sample_rows(rows, count, seed, chosen);
     ck_assert_int_eq(chosen[0], 0);
     ck_assert_int_eq(chosen[count - 1], rows - 1);
-    for (i = 1; i < count; i++) ck_assert_int_lt(chosen[i - 1], chosen[i]);
-    for (i = 0; i < count && count == rows; i++) ck_assert_int_eq(chosen[i], i);
+    for (int64_t i = 1; i < count; i++) ck_assert_int_lt(chosen[i - 1], chosen[i]);
+    for (int64_t i = 0; i < count && count == rows; i++) ck_assert_int_eq(chosen[i], i);
     free(chosen);
 }
 
 TEST(rows_ascend_from_the_first_to_the_last)
 {
     const int64_t most = INT64_MAX;
-    int64_t rows, count;
 
     check_rows(1, 1, 1);
-    for (rows = 2; rows < 40; rows++)
-        for (count = 2; count <= rows; count++) check_rows(rows, count, (uint64_t)rows);
+    for (int64_t rows = 2; rows < 40; rows++)
+        for (int64_t count = 2; count <= rows; count++) check_rows(rows, count, (uint64_t)rows);
     check_rows(8192, 64, 3);
     check_rows(most, 819, 3);
 }
@@ -54,10 +53,9 @@ TEST(rows_lie_everywhere)
 {
     enum { ROWS = 8192, COUNT = 64 };
     int64_t chosen[COUNT];
-    int i;
 
     bench_sample_rows(ROWS, COUNT, 5, chosen);
-    for (i = 1; i < COUNT; i++) ck_assert_int_lt(chosen[i] - chosen[i - 1], 2 * ROWS / (COUNT - 2) + 1);
+    for (int i = 1; i < COUNT; i++) ck_assert_int_lt(chosen[i] - chosen[i - 1], 2 * ROWS / (COUNT - 2) + 1);
 }
 
 TEST(the_seed_decides)

@@ -91,13 +91,10 @@ TEST_CASE("bounds", .teardown = end)
 
 TEST(launches)
 {
-    const lfuse__facts *facts;
-    lfuse__range *y;
-    unsigned most;
     begin();
-    facts = lfuse__device_facts(dev);
-    most = facts->info.max_argument_bytes / 8 - 1; /* beside one buffer */
-    y = take(64);
+    const lfuse__facts *facts = lfuse__device_facts(dev);
+    unsigned most = facts->info.max_argument_bytes / 8 - 1; /* beside one buffer */
+    lfuse__range *y = take(64);
     ck_ok(launch(y, most, 1, 1, false));
     check_refused(launch(y, most + 1, 1, 1, false));
     ck_ok(launch(y, 2, facts->info.max_group, 1, false));
@@ -107,7 +104,6 @@ TEST(launches)
 
 TEST(resident_launches)
 {
-    lfuse__range *y;
     test_stub_begin();
     lfuse__stub.resident_groups = 6;
     lfuse__stub.vector_lanes = false;
@@ -115,7 +111,7 @@ TEST(resident_launches)
     ck_ok(lfuse_stream_create(dev, &s));
     ck_ok(lfuse__program_get(dev, filling, &program));
     ck_ok(lfuse__kernel_create(program, "filling", &kernel));
-    y = take(64);
+    lfuse__range *y = take(64);
     ck_ok(launch(y, 2, 1, 6, true));
     check_refused(launch(y, 2, 1, 7, true));
     ck_ok(launch(y, 2, 1, 7, false));
@@ -131,12 +127,11 @@ TEST_LOOP(leading_dimensions, 0, 4)
     const lfuse__gemm_desc tight = { .type = LFUSE_F32, .ta = ta, .tb = tb, .m = M, .n = COLUMNS, .k = K,
                                      .lda = ta ? M : K, .ldb = tb ? K : COLUMNS, .ldc = COLUMNS };
     lfuse__gemm_candidate c;
-    lfuse__gemm_desc d;
-    int count, i;
+    int count;
     begin();
     ck_ok(lfuse__gemm_candidates(dev, &tight, 1, &c, &count));
-    for (i = 0; i < 3; i++) {
-        d = tight;
+    for (int i = 0; i < 3; i++) {
+        lfuse__gemm_desc d = tight;
         --*(i == 0 ? &d.lda : i == 1 ? &d.ldb : &d.ldc);
         ck_refused(lfuse__gemm_candidates(dev, &d, 1, &c, &count), LFUSE_ERR_SHAPE);
     }
@@ -147,9 +142,8 @@ TEST_LOOP(leading_dimensions, 0, 4)
 TEST(ends_of_ranges)
 {
     unsigned char host[64] = { 0 };
-    lfuse__range *x, *y;
     begin();
-    x = take(32), y = take(32);
+    lfuse__range *x = take(32), *y = take(32);
     ck_ok(lfuse__write(s, x, 0, host, 32));
     ck_ok(lfuse__write(s, x, 31, host, 1));
     ck_refused(lfuse__write(s, x, 0, host, 33), LFUSE_ERR_INVALID);
@@ -166,9 +160,8 @@ TEST(ends_of_ranges)
 /* Neighbours in one memory may be copied onto each other; one byte nearer they overlap. */
 TEST(copies_of_neighbours)
 {
-    lfuse__range *x;
     begin();
-    x = take(64);
+    lfuse__range *x = take(64);
     ck_ok(lfuse__fill(s, x, 0, 0, 1, 64));
     ck_ok(lfuse__copy(s, x, 16, x, 0, 16));
     ck_ok(lfuse__copy(s, x, 0, x, 16, 16));
@@ -181,7 +174,6 @@ TEST(copies_of_neighbours)
 /* Without addresses two memories have the same offsets, which says nothing about where they are. */
 TEST(copies_of_two_memories)
 {
-    lfuse__range *x, *y;
     uint32_t got = 0;
     test_stub_begin();
     lfuse__stub.addresses = false;
@@ -189,7 +181,7 @@ TEST(copies_of_two_memories)
     ck_ok(lfuse_device_open("stub:0", &dev));
     ck_ok(lfuse_stream_create(dev, &s));
     program = NULL, kernel = NULL;
-    x = take(40u << 20), y = take(20u << 20);
+    lfuse__range *x = take(40u << 20), *y = take(20u << 20);
     ck_assert_ptr_ne(x->mem, y->mem);
     ck_assert_uint_eq(x->address, y->address);
     ck_ok(lfuse__fill(s, x, 0, 7, 4, 64));
@@ -203,10 +195,9 @@ TEST(copies_of_two_memories)
 /* A pattern is aligned in the memory, wherever the range begins in it. */
 TEST(patterns_are_aligned_in_memory)
 {
-    lfuse__range *x, part;
     begin();
-    x = take(64);
-    part = *x;
+    lfuse__range *x = take(64);
+    lfuse__range part = *x;
     part.offset += 4, part.address += 4, part.bytes -= 4;
     ck_ok(lfuse__fill(s, &part, 4, 0, 8, 16));
     ck_refused(lfuse__fill(s, &part, 0, 0, 8, 16), LFUSE_ERR_INVALID);

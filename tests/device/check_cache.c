@@ -22,9 +22,8 @@ static void setup(void)
 {
     static const char *const names[] = { "LFUSE_CACHE", "LFUSE_CACHE_DIR", "XDG_CACHE_HOME", "HOME" };
     const char *where = getenv("TMPDIR");
-    size_t i;
 
-    for (i = 0; i < sizeof names / sizeof *names; i++) unsetenv(names[i]);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) unsetenv(names[i]);
     snprintf(base, sizeof base, "%s/lfuse-cache-XXXXXX", where && *where == '/' ? where : "/tmp");
     ck_assert_ptr_nonnull(mkdtemp(base));
     snprintf(dir, sizeof dir, "%s/cache", base);
@@ -37,10 +36,9 @@ static void remove_folder(const char *path)
 {
     char file[PATH_MAX + 300];
     struct dirent *d;
-    DIR *open_dir;
 
     chmod(path, 0700);
-    open_dir = opendir(path);
+    DIR *open_dir = opendir(path);
     while (open_dir && (d = readdir(open_dir))) {
         if (!strcmp(d->d_name, ".") || !strcmp(d->d_name, "..")) continue;
         snprintf(file, sizeof file, "%s/%s", path, d->d_name);
@@ -98,10 +96,9 @@ static int files(char *path, size_t size)
 static size_t load(const char *path, unsigned char *bytes, size_t size)
 {
     FILE *file = fopen(path, "rb");
-    size_t n;
 
     ck_assert_ptr_nonnull(file);
-    n = fread(bytes, 1, size, file);
+    size_t n = fread(bytes, 1, size, file);
     fclose(file);
     return n;
 }
@@ -140,9 +137,8 @@ TEST(bytes_of_any_value)
 {
     lfuse__strbuf value = LFUSE__STRBUF_INIT;
     unsigned char all[3000];
-    size_t i;
 
-    for (i = 0; i < sizeof all; i++) all[i] = (unsigned char)(i * 7);
+    for (size_t i = 0; i < sizeof all; i++) all[i] = (unsigned char)(i * 7);
     lfuse__cache_write("a\0b", 3, all, sizeof all);
     ck_assert_int_eq(lfuse__cache_read("a\0c", 3, &value), LFUSE_NOT_READY);
     ck_assert_int_eq(lfuse__cache_read("a\0b", 3, &value), LFUSE_OK);
@@ -171,13 +167,12 @@ TEST(every_flipped_bit)
 {
     unsigned char bytes[256];
     char path[PATH_MAX + 300];
-    size_t n, i;
 
     put("the key", "the value");
     ck_assert_int_eq(files(path, sizeof path), 1);
-    n = load(path, bytes, sizeof bytes);
+    size_t n = load(path, bytes, sizeof bytes);
     ck_assert_uint_lt(n, sizeof bytes);
-    for (i = 0; i < 8 * n; i++) {
+    for (size_t i = 0; i < 8 * n; i++) {
         bytes[i / 8] ^= (unsigned char)(1 << i % 8);
         store(path, bytes, n);
         ck_assert_msg(get("the key", NULL) == LFUSE_NOT_READY, "bit %zu of byte %zu", i % 8, i / 8);
@@ -191,12 +186,11 @@ TEST(every_other_length)
 {
     unsigned char bytes[256] = { 0 };
     char path[PATH_MAX + 300];
-    size_t n, i;
 
     put("the key", "the value");
     files(path, sizeof path);
-    n = load(path, bytes, sizeof bytes);
-    for (i = 0; i < n + 20; i++) {
+    size_t n = load(path, bytes, sizeof bytes);
+    for (size_t i = 0; i < n + 20; i++) {
         store(path, bytes, i);
         ck_assert_int_eq(get("the key", NULL), i == n ? LFUSE_OK : LFUSE_NOT_READY);
     }
@@ -209,11 +203,10 @@ TEST(entry_of_another_key)
 {
     unsigned char bytes[256];
     char path[PATH_MAX + 300];
-    size_t n;
 
     put("key A", "value A");
     files(path, sizeof path);
-    n = load(path, bytes, sizeof bytes);
+    size_t n = load(path, bytes, sizeof bytes);
     unlink(path);
     put("key B", "value B");
     files(path, sizeof path);
@@ -233,11 +226,10 @@ TEST(entry_of_a_longer_key)
     unsigned char bytes[256];
     char path[PATH_MAX + 300];
     uint64_t length;
-    size_t n;
 
     put("the key", "the value");
     files(path, sizeof path);
-    n = load(path, bytes, sizeof bytes - 1);
+    size_t n = load(path, bytes, sizeof bytes - 1);
     ck_assert_uint_eq(n, HEADER_BYTES + strlen("the key") + strlen("the value"));
     memcpy(&length, bytes + MAGIC_BYTES, sizeof length);
     ck_assert_uint_eq(length, strlen("the key"));
@@ -448,11 +440,9 @@ static void write_and_read(unsigned seed)
     static char value[VALUE_BYTES + 1];
     lfuse__strbuf found = LFUSE__STRBUF_INIT;
     char key[16];
-    size_t at;
-    int round, k;
 
-    for (round = 0; round < ROUNDS; round++) {
-        k = rand_r(&seed) % KEYS;
+    for (int round = 0; round < ROUNDS; round++) {
+        int k = rand_r(&seed) % KEYS;
         snprintf(key, sizeof key, "key %d", k);
         if (rand_r(&seed) % 2) {
             memset(value, 'a' + k, VALUE_BYTES);
@@ -462,7 +452,7 @@ static void write_and_read(unsigned seed)
         lfuse__strbuf_clear(&found);
         if (lfuse__cache_read(key, strlen(key), &found)) continue;
         if (!found.length) _exit(1);
-        for (at = 0; at < found.length; at++)
+        for (size_t at = 0; at < found.length; at++)
             if (found.data[at] != 'a' + k) _exit(2);
     }
     lfuse__strbuf_free(&found);
@@ -472,16 +462,16 @@ TEST(processes_at_once)
 {
     pid_t children[PROCESSES];
     char path[PATH_MAX + 300];
-    int i, result;
+    int result;
 
-    for (i = 0; i < PROCESSES; i++) {
+    for (int i = 0; i < PROCESSES; i++) {
         children[i] = fork();
         ck_assert_int_ge(children[i], 0);
         if (children[i]) continue;
         write_and_read((unsigned)i + 1);
         _exit(0);
     }
-    for (i = 0; i < PROCESSES; i++) {
+    for (int i = 0; i < PROCESSES; i++) {
         ck_assert_int_eq(waitpid(children[i], &result, 0), children[i]);
         ck_assert_int_eq(result, 0);
     }
@@ -497,11 +487,10 @@ TEST(bounded)
     lfuse__strbuf text = LFUSE__STRBUF_INIT;
     char *value = malloc(BYTES), key[16];
     uint64_t entries, bytes;
-    int i;
 
     ck_assert_ptr_nonnull(value);
     memset(value, 'v', BYTES);
-    for (i = 0; i < ENTRIES; i++) {
+    for (int i = 0; i < ENTRIES; i++) {
         snprintf(key, sizeof key, "key %d", i);
         lfuse__cache_write(key, strlen(key), value, BYTES);
     }

@@ -79,30 +79,27 @@ TEST(ranges_are_apart_and_aligned)
 {
     enum { N = 200 };
     lfuse__range *r[N];
-    int i, j;
 
-    for (i = 0; i < N; i++) {
+    for (int i = 0; i < N; i++) {
         r[i] = take((uint64_t)i * 37 + 1);
         ck_assert_uint_eq(r[i]->offset % 256, 0);
         ck_assert_uint_eq(r[i]->bytes, (uint64_t)i * 37 + 1);
-        for (j = 0; j < i; j++)
+        for (int j = 0; j < i; j++)
             ck_assert(r[j]->address + r[j]->bytes <= r[i]->address || r[i]->address + r[i]->bytes <= r[j]->address);
     }
     ck_assert_uint_eq(allocations(), 1);
-    for (i = 0; i < N; i++) lfuse__range_release(r[i]);
+    for (int i = 0; i < N; i++) lfuse__range_release(r[i]);
 }
 
 TEST(neighbours_join)
 {
     enum { N = 64 };
-    uint64_t block;
-    lfuse__range *r[N], *all;
-    int i;
+    lfuse__range *r[N];
 
-    for (i = 0; i < N; i++) r[i] = take(1000 * (uint64_t)(i + 1));
-    block = held();
-    for (i = 0; i < N; i++) lfuse__range_release(r[i * 29 % N]);
-    all = take(block);
+    for (int i = 0; i < N; i++) r[i] = take(1000 * (uint64_t)(i + 1));
+    uint64_t block = held();
+    for (int i = 0; i < N; i++) lfuse__range_release(r[i * 29 % N]);
+    lfuse__range *all = take(block);
     ck_assert_uint_eq(all->offset, 0);
     ck_assert_uint_eq(allocations(), 1);
     lfuse__range_release(all);
@@ -111,12 +108,12 @@ TEST(neighbours_join)
 /* The tightest hole is taken, so that the large one stays. */
 TEST(best_fit)
 {
-    lfuse__range *large = take(8192), *wall = take(256), *small = take(1024), *end = take(256), *again;
+    lfuse__range *large = take(8192), *wall = take(256), *small = take(1024), *end = take(256);
     uint64_t address = small->address;
 
     lfuse__range_release(large);
     lfuse__range_release(small);
-    again = take(800);
+    lfuse__range *again = take(800);
     ck_assert_uint_eq(again->address, address);
     lfuse__range_release(again);
     lfuse__range_release(wall);
@@ -126,13 +123,12 @@ TEST(best_fit)
 /* What is over is cut off down to the least unit, and given to the next one. */
 TEST(no_unit_is_wasted)
 {
-    uint64_t block;
-    lfuse__range *r = take(256), *rest;
+    lfuse__range *r = take(256);
 
-    block = held();
+    uint64_t block = held();
     lfuse__range_release(r);
     r = take(block - 256);
-    rest = take(256);
+    lfuse__range *rest = take(256);
     ck_assert_uint_eq(rest->offset, block - 256);
     ck_assert_uint_eq(allocations(), 1);
     lfuse__range_release(r);
@@ -156,13 +152,12 @@ TEST(large_blocks_are_given_back)
 TEST(large_requests_and_growth)
 {
     lfuse__range *large = take(300 * MIB), *more[3];
-    int i;
 
     ck_assert_uint_eq(allocations(), 1);
     ck_assert_uint_eq(held(), 300 * MIB);
-    for (i = 0; i < 3; i++) more[i] = take(40 * MIB);
+    for (int i = 0; i < 3; i++) more[i] = take(40 * MIB);
     ck_assert_uint_le(allocations(), 3);
-    for (i = 0; i < 3; i++) lfuse__range_release(more[i]);
+    for (int i = 0; i < 3; i++) lfuse__range_release(more[i]);
     lfuse__range_release(large);
     large = take(280 * MIB);
     ck_assert_uint_le(allocations(), 3);
@@ -186,10 +181,10 @@ TEST(nothing_and_too_much)
 
 TEST(full_device)
 {
-    lfuse__range *most, *refused = NULL;
+    lfuse__range *refused = NULL;
 
     lfuse__stub.memory_bytes = 100 * MIB;
-    most = take(90 * MIB);
+    lfuse__range *most = take(90 * MIB);
     ck_assert_int_eq(lfuse__range_create(dev, 20 * MIB, &refused), LFUSE_ERR_DEVICE_MEMORY);
     ck_assert_ptr_null(refused);
     ck_assert_ptr_nonnull(strstr(lfuse_last_error(), "20971520 bytes"));
@@ -216,13 +211,13 @@ TEST(idle_memory_is_reused)
 
 TEST(busy_memory_waits)
 {
-    lfuse__range *r = take(1000), *other;
+    lfuse__range *r = take(1000);
     uint64_t address = r->address;
 
     work(r);
     lfuse__range_release(r);
     ck_assert_uint_eq(lfuse__stub_calls(LFUSE__STUB_event_record), 1);
-    other = take(1000);
+    lfuse__range *other = take(1000);
     ck_assert_uint_ne(other->address, address);
     done = true;
     r = take(1000);
@@ -249,11 +244,10 @@ TEST(synchronising_is_enough)
 TEST(one_fence_for_many)
 {
     lfuse__range *r[1000];
-    int i;
 
-    for (i = 0; i < 1000; i++) r[i] = take(256);
+    for (int i = 0; i < 1000; i++) r[i] = take(256);
     work(r[0]);
-    for (i = 0; i < 1000; i++) lfuse__range_release(r[i]);
+    for (int i = 0; i < 1000; i++) lfuse__range_release(r[i]);
     ck_assert_uint_eq(lfuse__stub_calls(LFUSE__STUB_event_record), 1);
 }
 
@@ -270,27 +264,26 @@ static void take_elsewhere(uint64_t bytes, uint64_t address, uint64_t busy)
 /* What is released behind a fence needs a later one, and no byte of it is handed out before. */
 TEST(fence_covers_what_was_before)
 {
-    lfuse__range *first = take(1000), *second = take(2000), *wall = take(100), *probe;
+    lfuse__range *first = take(1000), *second = take(2000), *wall = take(100);
     const uint64_t address = second->address;
-    uint64_t bytes;
 
     work(first);
     lfuse__range_release(first);
     work(second);
     lfuse__range_release(second);
     done = true;
-    probe = take(64); /* the first fence is seen done; the second is recorded */
+    lfuse__range *probe = take(64); /* the first fence is seen done; the second is recorded */
     done = false;
     lfuse__range_release(probe);
     ck_assert_uint_eq(lfuse__stub_calls(LFUSE__STUB_event_record), 2);
-    for (bytes = 1; bytes <= 4096; bytes *= 2) take_elsewhere(bytes, address, 2000);
+    for (uint64_t bytes = 1; bytes <= 4096; bytes *= 2) take_elsewhere(bytes, address, 2000);
     lfuse__range_release(wall);
 }
 
 /* A fence that is done covers what was released before it was recorded, not what was released until it was asked. */
 TEST(fence_of_an_earlier_release)
 {
-    lfuse__range *first = take(512), *second = take(512), *wall = take(512), *again;
+    lfuse__range *first = take(512), *second = take(512), *wall = take(512);
     const uint64_t addresses[] = { first->address, second->address };
 
     work(first);
@@ -299,7 +292,7 @@ TEST(fence_of_an_earlier_release)
     work(second);
     lfuse__range_release(second);
     done = true;
-    again = take(512); /* reads the one fence there is */
+    lfuse__range *again = take(512); /* reads the one fence there is */
     done = false;
     ck_assert_uint_eq(again->address, addresses[0]);
     take_elsewhere(512, addresses[1], 512);
@@ -309,14 +302,14 @@ TEST(fence_of_an_earlier_release)
 
 TEST(destroyed_stream_still_counts)
 {
-    lfuse__range *r = take(1000), *other;
+    lfuse__range *r = take(1000);
     uint64_t address = r->address;
 
     work(r);
     lfuse_stream_destroy(stream);
     stream = NULL;
     lfuse__range_release(r);
-    other = take(1000);
+    lfuse__range *other = take(1000);
     ck_assert_uint_ne(other->address, address);
     done = true;
     r = take(1000);
@@ -329,10 +322,9 @@ TEST(destroyed_stream_still_counts)
 TEST(destroyed_stream_without_a_fence)
 {
     lfuse__range *r = take(1000);
-    uint64_t syncs;
 
     work(r);
-    syncs = lfuse__stub_calls(LFUSE__STUB_stream_sync);
+    uint64_t syncs = lfuse__stub_calls(LFUSE__STUB_stream_sync);
     lfuse__stub_fail(LFUSE__STUB_event_record, 1, true, LFUSE_ERR_DEVICE);
     lfuse_stream_destroy(stream);
     lfuse__stub_no_failure();
@@ -361,14 +353,14 @@ TEST(capturing_stream_is_left_alone)
 {
     lfuse__stub_native native = { false, true, NULL };
     lfuse_stream *captured;
-    lfuse__range *r = take(1000), *other;
+    lfuse__range *r = take(1000);
     uint64_t address = r->address;
 
     done = true;
     ck_assert_int_eq(lfuse_stream_wrap(dev, &native, &captured), LFUSE_OK);
     ck_assert_int_eq(lfuse__fill(captured, r, 0, 0, 1, 16), LFUSE_OK);
     lfuse__range_release(r);
-    other = take(1000);
+    lfuse__range *other = take(1000);
     ck_assert_uint_ne(other->address, address);
     ck_assert_uint_eq(lfuse__stub_calls(LFUSE__STUB_event_record), 0);
     native.capturing = false;
@@ -419,10 +411,8 @@ TEST(unknown_foreign_size)
 /* Memory that only waits for its work is waited for, before an allocation fails. */
 TEST(full_device_of_busy_memory)
 {
-    lfuse__range *r;
-
     lfuse__stub.memory_bytes = 100 * MIB;
-    r = take(90 * MIB);
+    lfuse__range *r = take(90 * MIB);
     work(r);
     lfuse__range_release(r);
     done = true;
@@ -478,10 +468,8 @@ TEST(objects_outlive_the_handle)
 
 TEST(scratch_grows)
 {
-    lfuse__range *first;
-
     ck_assert_int_eq(lfuse__stream_reserve(stream, 1000), LFUSE_OK);
-    first = lfuse__stream_scratch(stream);
+    lfuse__range *first = lfuse__stream_scratch(stream);
     ck_assert_int_eq(lfuse__stream_reserve(stream, 500), LFUSE_OK);
     ck_assert_ptr_eq(lfuse__stream_scratch(stream), first);
     work(first);

@@ -230,11 +230,11 @@ static int eight_threads(const char *const *bodies)
 {
     pthread_t threads[8];
     void *failed;
-    int i, n = 0;
+    int n = 0;
 
-    for (i = 0; i < 8; i++)
+    for (int i = 0; i < 8; i++)
         ck_assert_int_eq(pthread_create(&threads[i], NULL, get_shared, (void *)(uintptr_t)bodies[i]), 0);
-    for (i = 0; i < 8; i++) {
+    for (int i = 0; i < 8; i++) {
         pthread_join(threads[i], &failed);
         n += failed != NULL;
     }
@@ -349,14 +349,13 @@ TEST(sources_are_dumped)
     DIR *open_dir = opendir(folder);
     struct dirent *d;
     bool found = false;
-    FILE *file;
 
     lfuse__program_release(get("this is dumped"));
     ck_assert_ptr_nonnull(open_dir);
     while ((d = readdir(open_dir))) {
         if (!strstr(d->d_name, ".stub.k")) continue;
         snprintf(path, sizeof path, "%s/%s", folder, d->d_name);
-        file = fopen(path, "r");
+        FILE *file = fopen(path, "r");
         ck_assert_ptr_nonnull(file);
         memset(text, 0, sizeof text);
         ck_assert_uint_gt(fread(text, 1, sizeof text - 1, file), 0);
@@ -373,10 +372,9 @@ TEST(sources_are_dumped)
 static void dump_of(const char *source, char *path, size_t size)
 {
     char text[128];
-    lfuse__hash h;
 
     snprintf(text, sizeof text, "/* prelude */\n%s", source);
-    h = lfuse__hash_bytes(text, strlen(text));
+    lfuse__hash h = lfuse__hash_bytes(text, strlen(text));
     snprintf(path, size, "%s/%016" PRIx64 "%016" PRIx64 ".stub.k", folder, h.high, h.low);
 }
 
@@ -404,11 +402,10 @@ TEST_LOOP(a_dump_that_is_no_file, 0, 4)
 {
     char path[512], source[32];
     struct stat before, after;
-    const char *words;
 
     snprintf(source, sizeof source, "in the way %d", _i);
     dump_of(source, path, sizeof path);
-    words = block(_i, path);
+    const char *words = block(_i, path);
     ck_assert_int_eq(lstat(path, &before), 0);
     lfuse_log_to(hear, NULL, LFUSE_LOG_WARN);
     warned[0] = '\0';
@@ -424,13 +421,11 @@ TEST_LOOP(a_dump_that_is_no_file, 0, 4)
 TEST(a_dump_that_is_there)
 {
     char path[512], text[64] = "";
-    FILE *file;
-    int i;
 
     dump_of("replaced", path, sizeof path);
-    file = fopen(path, "w");
+    FILE *file = fopen(path, "w");
     ck_assert_ptr_nonnull(file);
-    for (i = 0; i < 100; i++) fputs("something else ", file);
+    for (int i = 0; i < 100; i++) fputs("something else ", file);
     fclose(file);
     lfuse__program_release(get("replaced"));
     file = fopen(path, "r");

@@ -33,9 +33,8 @@ static lfuse_status describing; /* what the description of the last row comes to
 
 static lfuse_status describe_row(int i, lfuse__facts *facts)
 {
-    lfuse_status status;
     if (describing && i == nrows - 1) return lfuse__error(describing, "row %d is not told", i);
-    status = lfuse__stub_backend.describe(0, facts);
+    lfuse_status status = lfuse__stub_backend.describe(0, facts);
     if (status) return status;
     snprintf(facts->info.name, sizeof facts->info.name, "made:%d", i);
     facts->info.kind = rows[i].kind;

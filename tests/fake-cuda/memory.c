@@ -62,9 +62,8 @@ static CUresult give(uint64_t address, unsigned type)
 CUresult fake_MemAlloc(CUdeviceptr *address, size_t bytes)
 {
     void *base = NULL;
-    CUresult result;
     ENTER(MemAlloc);
-    result = take(bytes, CU_MEMORYTYPE_DEVICE, 0, &base);
+    CUresult result = take(bytes, CU_MEMORYTYPE_DEVICE, 0, &base);
     if (!result) *address = (CUdeviceptr)(uintptr_t)base;
     return result;
 }
@@ -72,10 +71,9 @@ CUresult fake_MemAlloc(CUdeviceptr *address, size_t bytes)
 CUresult fake_MemAllocManaged(CUdeviceptr *address, size_t bytes, unsigned flags)
 {
     void *base = NULL;
-    CUresult result;
     ENTER(MemAllocManaged);
     if (flags != CU_MEM_ATTACH_GLOBAL) return CUDA_ERROR_INVALID_VALUE;
-    result = take(bytes, CU_MEMORYTYPE_DEVICE, 1, &base);
+    CUresult result = take(bytes, CU_MEMORYTYPE_DEVICE, 1, &base);
     if (!result) *address = (CUdeviceptr)(uintptr_t)base;
     return result;
 }

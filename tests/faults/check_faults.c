@@ -54,10 +54,9 @@ static pid_t start(char *const *argv, int to)
 static void collect(int from, outcome *o)
 {
     size_t length = 0;
-    ssize_t n;
 
     while (length < sizeof o->words - 1) {
-        n = read(from, o->words + length, sizeof o->words - 1 - length);
+        ssize_t n = read(from, o->words + length, sizeof o->words - 1 - length);
         if (n < 0 && errno == EINTR) continue;
         if (n <= 0) break;
         length += (size_t)n;
@@ -72,19 +71,17 @@ static void turn(const char *device, unsigned long long n, bool always, const ch
     char *const argv[] = { (char *)FAULTS_FOLDER "/scenario", (char *)device, number, always ? "always" : "once",
                            (char *)folder, NULL };
     int ends[2], status = 0;
-    const char *line;
-    pid_t child;
 
     memset(o, 0, sizeof *o);
     snprintf(number, sizeof number, "%llu", n);
     ck_assert_int_eq(pipe(ends), 0);
-    child = start(argv, ends[1]);
+    pid_t child = start(argv, ends[1]);
     close(ends[1]);
     collect(ends[0], o);
     close(ends[0]);
     ck_assert_int_eq(waitpid(child, &status, 0), child);
     o->result = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-    line = strstr(o->words, "seen=");
+    const char *line = strstr(o->words, "seen=");
     if (line && sscanf(line, "seen=%llu failed=%llu live=%lld files=%d threads=%d", &o->seen, &o->failed, &o->live,
                        &o->files, &o->threads) != 5)
         o->result = 126;
@@ -116,9 +113,8 @@ static void loop(const char *device, const char *folder, unsigned long long ever
                  const outcome *well)
 {
     const unsigned long long step = test_all() ? 1 : well->seen / samples + 1;
-    int always;
 
-    for (always = 0; always <= 1; always++) {
+    for (int always = 0; always <= 1; always++) {
         unsigned long long n = 1;
         while (n <= well->seen) {
             outcome o;
@@ -178,11 +174,10 @@ TEST(on_the_stub)
 TEST(on_the_stub_with_an_empty_cache)
 {
     char path[96];
-    const char *folder;
     outcome well;
 
     NEED_PRELOAD();
-    folder = empty_folder(path, sizeof path);
+    const char *folder = empty_folder(path, sizeof path);
     ck_assert(go_well("stub:0", folder, &well));
     loop("stub:0", folder, 0, 6, &well);
 }
@@ -191,11 +186,10 @@ TEST(on_the_stub_with_an_empty_cache)
 TEST(with_all_files_that_are_written)
 {
     char path[96], dump[96];
-    const char *folder;
     outcome well;
 
     NEED_PRELOAD();
-    folder = empty_folder(path, sizeof path);
+    const char *folder = empty_folder(path, sizeof path);
     snprintf(dump, sizeof dump, "%s/dump", base);
     ck_assert(!mkdir(dump, 0700));
     setenv("LFUSE_DUMP", dump, 1);

@@ -39,10 +39,8 @@ static bool ours(uintptr_t caller)
 
 static bool fails(uintptr_t caller, const char *function)
 {
-    uint64_t n;
-
     if (!ours(caller) || !atomic_load(&armed)) return false;
-    n = atomic_fetch_add(&seen, 1) + 1;
+    uint64_t n = atomic_fetch_add(&seen, 1) + 1;
     if (n != nth && !(always && nth && n > nth)) return false;
     if (atomic_fetch_add(&failed, 1) == 0) {
         atomic_store(&at, caller - base);
@@ -54,10 +52,9 @@ static bool fails(uintptr_t caller, const char *function)
 static int find_text(struct dl_phdr_info *info, size_t size, void *within)
 {
     const uintptr_t wanted = (uintptr_t)within;
-    int i;
 
     (void)size;
-    for (i = 0; i < info->dlpi_phnum; i++) {
+    for (int i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *p = &info->dlpi_phdr[i];
         const uintptr_t start = info->dlpi_addr + p->p_vaddr;
         if (p->p_type != PT_LOAD || wanted < start || wanted >= start + p->p_memsz) continue;

@@ -59,10 +59,9 @@ static lfuse_status plan_dense(scene *s)
     const lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(N, N));
     const lfuse_value w = lfuse_exp(lfuse_frozen(g, "w", LFUSE_F32, 2, LFUSE_DIMS(N, N)));
     const lfuse_value b = lfuse_input(g, "b", LFUSE_F32, 1, LFUSE_DIMS(N));
-    lfuse_status status;
 
     lfuse_output(g, "y", lfuse_relu(lfuse_add(lfuse_matmul(x, w), b)));
-    status = lfuse_plan_create(s->dev, g, NULL, &s->dense);
+    lfuse_status status = lfuse_plan_create(s->dev, g, NULL, &s->dense);
     lfuse_graph_destroy(g);
     return g ? status : LFUSE_ERR_MEMORY;
 }
@@ -72,10 +71,9 @@ static lfuse_status plan_step(scene *s)
 {
     lfuse_graph *g = lfuse_graph_create();
     const lfuse_value l = lfuse_list_input(g, "l", LFUSE_F32, LFUSE_RANK_ANY);
-    lfuse_status status;
 
     lfuse_update(l, lfuse_sub(l, lfuse_mul(lfuse_div(l, lfuse_member_sum(lfuse_mul(l, l))), lfuse_scalar(g, "lr"))));
-    status = lfuse_plan_create(s->dev, g, NULL, &s->step);
+    lfuse_status status = lfuse_plan_create(s->dev, g, NULL, &s->step);
     lfuse_graph_destroy(g);
     return g ? status : LFUSE_ERR_MEMORY;
 }
@@ -83,19 +81,18 @@ static lfuse_status plan_step(scene *s)
 static lfuse_status make(scene *s)
 {
     static const int64_t square[] = { N, N }, line[] = { N };
-    int i;
 
     TRY(lfuse_stream_create(s->dev, &s->stream));
     TRY(lfuse_tensor_create(s->dev, LFUSE_F32, 2, square, &s->x));
     TRY(lfuse_tensor_create(s->dev, LFUSE_F32, 2, square, &s->w));
     TRY(lfuse_tensor_create(s->dev, LFUSE_F32, 1, line, &s->b));
     TRY(lfuse_tensor_create(s->dev, LFUSE_F32, 2, square, &s->y));
-    for (i = 0; i < MEMBERS; i++) TRY(lfuse_tensor_create(s->dev, LFUSE_F32, 1, line, &s->member[i]));
+    for (int i = 0; i < MEMBERS; i++) TRY(lfuse_tensor_create(s->dev, LFUSE_F32, 1, line, &s->member[i]));
     TRY(lfuse_list_create(s->dev, LFUSE_F32, MEMBERS, s->member, &s->list));
     TRY(lfuse_tensor_fill(s->x, s->stream, 1));
     TRY(lfuse_tensor_fill(s->w, s->stream, 0));
     TRY(lfuse_tensor_fill(s->b, s->stream, -1));
-    for (i = 0; i < MEMBERS; i++) TRY(lfuse_tensor_fill(s->member[i], s->stream, 2));
+    for (int i = 0; i < MEMBERS; i++) TRY(lfuse_tensor_fill(s->member[i], s->stream, 2));
     TRY(plan_dense(s));
     return plan_step(s);
 }
@@ -115,14 +112,12 @@ static lfuse_status use(scene *s)
 
 static lfuse_status check(const scene *s)
 {
-    int i;
-
-    for (i = 0; i < N * N && computes; i++)
+    for (int i = 0; i < N * N && computes; i++)
         if (s->result[i] != N - 1) {
             fprintf(stderr, "element %d is %g, not %d\n", i, s->result[i], N - 1);
             return LFUSE_ERR_INDEX;
         }
-    for (i = 0; i < N && computes; i++)
+    for (int i = 0; i < N && computes; i++)
         if (s->updated[i] != 1.75f) {
             fprintf(stderr, "element %d of the list is %g, not 1.75\n", i, s->updated[i]);
             return LFUSE_ERR_INDEX;
@@ -132,12 +127,10 @@ static lfuse_status check(const scene *s)
 
 static void drop(scene *s)
 {
-    int i;
-
     lfuse_plan_destroy(s->dense);
     lfuse_plan_destroy(s->step);
     lfuse_list_destroy(s->list);
-    for (i = 0; i < MEMBERS; i++) lfuse_tensor_destroy(s->member[i]);
+    for (int i = 0; i < MEMBERS; i++) lfuse_tensor_destroy(s->member[i]);
     lfuse_tensor_destroy(s->x);
     lfuse_tensor_destroy(s->w);
     lfuse_tensor_destroy(s->b);
@@ -161,11 +154,10 @@ static lfuse_status count(int *most)
 
 static lfuse_status perform(const char *device, int most)
 {
-    lfuse_status status;
     scene s;
 
     memset(&s, 0, sizeof s);
-    status = count(&most);
+    lfuse_status status = count(&most);
     if (!status) status = lfuse_device_open(device, &s.dev);
     if (!status) status = make(&s);
     if (!status) status = use(&s);
@@ -202,9 +194,9 @@ static int names(const char *folder, const char *start, bool away)
 
 static int descriptors(void)
 {
-    int n = 0, i;
+    int n = 0;
 
-    for (i = 0; i < 256; i++) n += fcntl(i, F_GETFD) >= 0;
+    for (int i = 0; i < 256; i++) n += fcntl(i, F_GETFD) >= 0;
     return n;
 }
 
@@ -220,9 +212,8 @@ static bool load_fakes(const char *folder)
 {
     static const char *const libraries[] = { "libcuda.so.1", "libcublasLt.so.13" };
     char path[4096];
-    size_t i;
 
-    for (i = 0; i < sizeof libraries / sizeof *libraries; i++) {
+    for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++) {
         snprintf(path, sizeof path, "%s/%s", folder, libraries[i]);
         if (!dlopen(path, RTLD_NOW | RTLD_LOCAL)) {
             fprintf(stderr, "%s\n", dlerror());
@@ -258,15 +249,13 @@ static bool expected(lfuse_status status)
 int main(int argc, char **argv)
 {
     faults_state at_failure, end;
-    lfuse_status status, again;
     char message[512];
-    uint64_t n;
 
     if (!prepare(argc, argv)) return 1;
-    n = strtoull(argv[2], NULL, 10);
+    uint64_t n = strtoull(argv[2], NULL, 10);
     alarm(SECONDS);
     arm((const void *)(uintptr_t)main, n, !strcmp(argv[3], "always"));
-    status = perform(argv[1], 0);
+    lfuse_status status = perform(argv[1], 0);
     disarm();
     get(&at_failure);
     snprintf(message, sizeof message, "%s", lfuse_last_error());
@@ -274,7 +263,7 @@ int main(int argc, char **argv)
         printf("%s\n", message);
         return UNUSABLE;
     }
-    again = perform(argv[1], 1);
+    lfuse_status again = perform(argv[1], 1);
     get(&end);
     printf("seen=%llu failed=%llu live=%lld files=%d threads=%d status=%s function=%s at=%llx\n",
            (unsigned long long)at_failure.seen, (unsigned long long)at_failure.failed, (long long)end.live,

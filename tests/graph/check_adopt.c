@@ -80,10 +80,8 @@ enum { CONSTANT, SCALAR, COMPUTED, FORMS };
 
 static lfuse_value number_of(lfuse_graph *g, int form, double number)
 {
-    lfuse_value s;
-
     if (form == CONSTANT) return lfuse_constant(g, number);
-    s = lfuse_scalar(g, "s");
+    lfuse_value s = lfuse_scalar(g, "s");
     return form == SCALAR ? s : lfuse_neg(s);
 }
 

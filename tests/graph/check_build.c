@@ -397,10 +397,9 @@ TEST(null_graph)
 TEST(first_mistake_stays)
 {
     world v;
-    lfuse_value poisoned;
 
     world_make(&v);
-    poisoned = lfuse_matmul(v.x, v.x);
+    lfuse_value poisoned = lfuse_matmul(v.x, v.x);
     ck_assert_int_lt(poisoned.id, 0);
     ck_assert_int_lt(lfuse_relu(lfuse_add(poisoned, v.h)).id, 0);
     lfuse_output(v.g, "y", poisoned);
@@ -424,10 +423,9 @@ TEST(foreign_operand_poisons_both)
 TEST(failed_name_leaves_none)
 {
     world v;
-    int32_t names;
 
     world_make(&v);
-    names = v.g->nnames;
+    int32_t names = v.g->nnames;
     lfuse_input(v.g, "huge", LFUSE_F32, 2, HUGE_SHAPE);
     ck_assert_int_eq(v.g->nnames, names);
 }
@@ -436,9 +434,8 @@ TEST(number_without_end)
 {
     lfuse_graph *g = new_graph();
     lfuse_value v = lfuse_scalar(g, "s");
-    int i;
 
-    for (i = 0; i < 40; i++) v = lfuse_mul(v, v);
+    for (int i = 0; i < 40; i++) v = lfuse_mul(v, v);
     ck_assert_int_eq(lfuse_graph_check(g), LFUSE_ERR_OVERFLOW);
 }
 
@@ -446,9 +443,8 @@ TEST(too_many_values)
 {
     lfuse_graph *g = new_graph();
     lfuse_value v = lfuse_input(g, "x", LFUSE_F32, 0, NULL);
-    int i;
 
-    for (i = 1; i < LFUSE__MAX_NODES; i++) v = lfuse_neg(v);
+    for (int i = 1; i < LFUSE__MAX_NODES; i++) v = lfuse_neg(v);
     ck_assert_int_eq(lfuse_graph_check(g), LFUSE_OK);
     ck_assert_int_lt(lfuse_neg(v).id, 0);
     ck_assert_int_eq(lfuse_graph_check(g), LFUSE_ERR_OVERFLOW);
@@ -465,10 +461,9 @@ TEST_CASE("values")
 TEST(numbers_adopt_types)
 {
     world v;
-    lfuse_value r;
 
     world_make(&v);
-    r = lfuse_mul(v.number, lfuse_constant(v.g, 2));
+    lfuse_value r = lfuse_mul(v.number, lfuse_constant(v.g, 2));
     ck_assert_int_eq(node(r)->type, LFUSE_TYPE_NONE);
     ck_assert_int_eq(node(lfuse_lt(v.number, r))->type, LFUSE_TYPE_NONE);
     r = lfuse_add(v.h, r);
@@ -497,13 +492,12 @@ TEST(numbers_adopt_types)
 TEST(lists_take_numbers)
 {
     world v;
-    lfuse_value sum, r;
 
     world_make(&v);
-    sum = lfuse_member_sum(v.list);
+    lfuse_value sum = lfuse_member_sum(v.list);
     ck_assert(node(sum)->list);
     ck_assert_int_eq(node(sum)->rank, 0);
-    r = lfuse_sqrt(lfuse_mul(sum, v.number));
+    lfuse_value r = lfuse_sqrt(lfuse_mul(sum, v.number));
     ck_assert(node(r)->list);
     ck_assert_int_eq(node(r)->rank, 0);
     r = lfuse_mul(r, lfuse_list_input(v.g, "rate", LFUSE_F32, 0));
@@ -524,24 +518,23 @@ TEST(lists_take_numbers)
 TEST(lines_of_lists)
 {
     world v;
-    lfuse_value x, rows, columns, matrices, r;
 
     world_make(&v);
-    x = lfuse_list_input(v.g, "matrix", LFUSE_F16, LFUSE_RANK_MATRIX);
-    rows = lfuse_member_row_sum(x); /* kept in f32, rounded once */
+    lfuse_value x = lfuse_list_input(v.g, "matrix", LFUSE_F16, LFUSE_RANK_MATRIX);
+    lfuse_value rows = lfuse_member_row_sum(x); /* kept in f32, rounded once */
     ck_assert_int_eq(node(rows)->type, LFUSE_F16);
     ck_assert_int_eq(node(rows)->rank, LFUSE_RANK_ROWS);
     ck_assert_int_eq(v.g->nodes[node(rows)->in[0]].type, LFUSE_F32);
-    columns = lfuse_member_column_mean(x);
+    lfuse_value columns = lfuse_member_column_mean(x);
     ck_assert_int_eq(node(columns)->rank, LFUSE_RANK_COLUMNS);
-    matrices = lfuse_member_row_sum(columns);
+    lfuse_value matrices = lfuse_member_row_sum(columns);
     ck_assert_int_eq(node(matrices)->rank, LFUSE_RANK_MATRICES);
     ck_assert_int_eq(node(lfuse_member_row_sum(lfuse_gt(x, v.number)))->type, LFUSE_I64);
     ck_assert_int_eq(node(lfuse_mul(rows, lfuse_mul(x, columns)))->rank, LFUSE_RANK_MATRIX);
     ck_assert_int_eq(node(lfuse_mul(rows, matrices))->rank, LFUSE_RANK_ROWS);
     ck_assert_int_eq(node(lfuse_mul(matrices, columns))->rank, LFUSE_RANK_COLUMNS);
     ck_assert_int_eq(node(lfuse_mul(matrices, lfuse_member_sum(x)))->rank, LFUSE_RANK_MATRICES);
-    r = lfuse_member_rows(lfuse_mul(lfuse_mul(x, columns), rows));
+    lfuse_value r = lfuse_member_rows(lfuse_mul(lfuse_mul(x, columns), rows));
     ck_assert_int_eq(node(r)->type, LFUSE_I64);
     ck_assert_int_eq(node(r)->rank, 0);
     ck_assert_int_eq(node(r)->in[0], x.id);
@@ -551,11 +544,10 @@ TEST(lines_of_lists)
 static void lines_refuse(lfuse_status status, int which)
 {
     world v;
-    lfuse_value x, rows;
 
     world_make(&v);
-    x = lfuse_list_input(v.g, "matrix", LFUSE_F32, LFUSE_RANK_MATRIX);
-    rows = lfuse_list_input(v.g, "rows", LFUSE_F32, LFUSE_RANK_ROWS);
+    lfuse_value x = lfuse_list_input(v.g, "matrix", LFUSE_F32, LFUSE_RANK_MATRIX);
+    lfuse_value rows = lfuse_list_input(v.g, "rows", LFUSE_F32, LFUSE_RANK_ROWS);
     switch (which) {
     case 0: lfuse_mul(rows, lfuse_member_column_sum(x)); break;
     case 1: lfuse_mul(x, v.list); break;
@@ -585,11 +577,10 @@ TEST_LOOP(lines_are_refused, 0, 12)
 TEST(reductions_of_lists)
 {
     world v;
-    lfuse_value half, r;
 
     world_make(&v);
-    half = lfuse_cast(v.list, LFUSE_F16);
-    r = lfuse_member_sum(half); /* kept in f32, rounded once */
+    lfuse_value half = lfuse_cast(v.list, LFUSE_F16);
+    lfuse_value r = lfuse_member_sum(half); /* kept in f32, rounded once */
     ck_assert_int_eq(node(r)->type, LFUSE_F16);
     ck_assert_int_eq(v.g->nodes[node(r)->in[0]].type, LFUSE_F32);
     ck_assert_int_eq(node(lfuse_member_amax(half))->type, LFUSE_F16);

@@ -80,9 +80,8 @@ TEST(real_powers)
 TEST(integral_powers)
 {
     double expected = 1;
-    int i;
 
-    for (i = 0; i < 8; i++) expected *= 0.999;
+    for (int i = 0; i < 8; i++) expected *= 0.999;
     ck_assert_double_eq_tol(apply(LFUSE__OP_powi, 0.999, 8, 0), expected, 1e-15);
     /* By squares: ((x^2)^2)^2, no other order. */
     ck_bits(apply(LFUSE__OP_powi, 0.999, 4, 0), (0.999 * 0.999) * (0.999 * 0.999));

@@ -14,11 +14,10 @@ typedef void printer(const lfuse_graph *g, lfuse__strbuf *out);
 static char *text_of(const lfuse_graph *g, printer *print)
 {
     lfuse__strbuf text = LFUSE__STRBUF_INIT;
-    char *copy;
 
     print(g, &text);
     ck_assert_int_eq(lfuse__strbuf_check(&text), LFUSE_OK);
-    copy = strdup(text.data);
+    char *copy = strdup(text.data);
     ck_assert_ptr_nonnull(copy);
     lfuse__strbuf_free(&text);
     return copy;
@@ -30,9 +29,9 @@ static void ck_round_trip(const lfuse_graph *g)
     lfuse_graph *read = NULL;
 
     for (int i = 0; i < 2; i++) {
-        char *before = text_of(g, printers[i]), *after;
+        char *before = text_of(g, printers[i]);
         ck_assert_msg(lfuse__graph_parse(before, &read) == LFUSE_OK, "%s of %s", lfuse_last_error(), before);
-        after = text_of(read, printers[i]);
+        char *after = text_of(read, printers[i]);
         ck_assert_str_eq(before, after);
         ck_assert_int_eq(lfuse_graph_check(read), LFUSE_OK);
         for (int32_t k = 0; k < g->nnodes; k++) ck_assert_int_eq(g->nodes[k].cost, read->nodes[k].cost);
@@ -175,10 +174,10 @@ TEST(everything_else)
 /* Every operator, in every type that it takes. */
 TEST(every_operator)
 {
-    int op, type, made = 0;
+    int made = 0;
 
-    for (op = 0; op < LFUSE__OP_COUNT; op++)
-        for (type = 1; lfuse_type_size((lfuse_type)type); type++) {
+    for (int op = 0; op < LFUSE__OP_COUNT; op++)
+        for (int type = 1; lfuse_type_size((lfuse_type)type); type++) {
             lfuse_graph *one = lfuse_graph_create(), *read = NULL;
             const lfuse_value a = lfuse_input(one, "a", (lfuse_type)type, 1, LFUSE_DIMS(3));
             const lfuse_value b = lfuse_input(one, "b", LFUSE_BOOL, 1, LFUSE_DIMS(3));
@@ -295,15 +294,12 @@ TEST(long_names)
 /* Cut anywhere, or with a character changed, a text is refused or read; never more. */
 TEST(damaged)
 {
-    char *text, *copy;
-    size_t i, length;
-
     lfuse_output(g, "y", lfuse_layernorm(lfuse_slice(x, 2, 1, 5, 1), 1, lfuse_none(), lfuse_none(), 1e-5));
-    text = text_of(g, lfuse__graph_format);
-    length = strlen(text);
-    for (i = 0; i < length; i++) {
+    char *text = text_of(g, lfuse__graph_format);
+    size_t length = strlen(text);
+    for (size_t i = 0; i < length; i++) {
         lfuse_graph *read = NULL;
-        copy = strdup(text);
+        char *copy = strdup(text);
         copy[i] = 0;
         ck_assert_int_ne(lfuse__graph_parse(copy, &read), LFUSE_OK);
         free(copy);

@@ -201,13 +201,12 @@ static char *key(maker *make)
 {
     lfuse__strbuf text = LFUSE__STRBUF_INIT;
     lfuse_graph *g = new_graph(), *c;
-    char *copy;
 
     make(g);
     ck_assert_msg(lfuse__graph_canonical(g, &c) == LFUSE_OK, "%s", lfuse_last_error());
     lfuse__graph_print(c, &text);
     ck_assert_int_eq(lfuse__strbuf_check(&text), LFUSE_OK);
-    copy = strdup(text.data);
+    char *copy = strdup(text.data);
     lfuse__strbuf_free(&text);
     drop(c);
     return copy;
@@ -218,19 +217,16 @@ TEST_CASE("print")
 TEST(keys_differ)
 {
     char *keys[GRAPHS];
-    int i, j;
 
-    for (i = 0; i < GRAPHS; i++) keys[i] = key(graphs[i]);
-    for (i = 0; i < GRAPHS; i++)
-        for (j = 0; j < i; j++) ck_assert_msg(strcmp(keys[i], keys[j]) != 0, "graphs %d and %d: %s", i, j, keys[i]);
-    for (i = 0; i < GRAPHS; i++) free(keys[i]);
+    for (int i = 0; i < GRAPHS; i++) keys[i] = key(graphs[i]);
+    for (int i = 0; i < GRAPHS; i++)
+        for (int j = 0; j < i; j++) ck_assert_msg(strcmp(keys[i], keys[j]) != 0, "graphs %d and %d: %s", i, j, keys[i]);
+    for (int i = 0; i < GRAPHS; i++) free(keys[i]);
 }
 
 TEST(keys_repeat)
 {
-    int i;
-
-    for (i = 0; i < GRAPHS; i++) {
+    for (int i = 0; i < GRAPHS; i++) {
         char *a = key(graphs[i]), *b = key(graphs[i]);
         ck_assert_str_eq(a, b);
         free(a), free(b);
@@ -255,9 +251,8 @@ TEST(shared_values_do_not_explode)
     lfuse__strbuf text = LFUSE__STRBUF_INIT;
     lfuse_graph *g = new_graph();
     lfuse_value v = vector(g);
-    int i;
 
-    for (i = 0; i < 200; i++) v = lfuse_add(v, v);
+    for (int i = 0; i < 200; i++) v = lfuse_add(v, v);
     lfuse__graph_print_value(g, v.id, &text);
     ck_assert_uint_lt(text.length, 10000);
     lfuse__strbuf_free(&text);

@@ -105,9 +105,8 @@ TEST(products_of_named_types)
         { LFUSE_F32, LFUSE_F32, LFUSE_TYPE_NONE, LFUSE_PRECISION_BF16, "f32 [n, 5]", "(matmul (bf16 a) (bf16 b))" },
         { LFUSE_F32, LFUSE_F16, LFUSE_F16, LFUSE_PRECISION_F16, "f16 [n, 5]", "(matmul (f16 a) b)" },
     };
-    size_t i;
 
-    for (i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         lfuse_graph *one = lfuse_graph_create();
         const lfuse_size rows_of_a = lfuse_size_var(one, "n", 1, 64);
         const lfuse_value a = lfuse_input(one, "a", rows[i].a, 2, LFUSE_DIMS(rows_of_a, 3));
@@ -327,12 +326,11 @@ TEST(extents_are_shared)
 TEST(extents_print)
 {
     lfuse_size s = n;
-    int i;
 
     ck_size(12, "12");
     ck_size(n, "n");
     ck_size(lfuse_size_add(g, lfuse_size_mul(g, n, m), 4), "(n * m) + 4");
-    for (i = 0; i < 100; i++) s = lfuse_size_add(g, s, lfuse_size_mul(g, s, s));
+    for (int i = 0; i < 100; i++) s = lfuse_size_add(g, s, lfuse_size_mul(g, s, s));
     ck_size(lfuse_size_add(g, 1, lfuse_size_mul(g, 2, m)), "(m * 2) + 1");
 }
 
@@ -384,9 +382,8 @@ TEST(extents_without_a_form)
 {
     lfuse_size sum = n, product = n, other;
     char name[8];
-    int i;
 
-    for (i = 0; i < 12; i++) {
+    for (int i = 0; i < 12; i++) {
         name[0] = (char)('a' + i);
         name[1] = 0;
         other = lfuse_size_var(g, name, 0, 5);
@@ -409,7 +406,6 @@ TEST(extents_evaluate)
     int64_t values[8] = {7, 11}, value = -1;
     int64_t low, high;
     lfuse_size deep = n;
-    int i;
 
     ck_assert_int_eq(lfuse__size_evaluate(g, s, values, &value), LFUSE_OK);
     ck_assert_int_eq(value, 81);
@@ -426,7 +422,7 @@ TEST(extents_evaluate)
     ck_assert_int_eq(low, 0);
     ck_assert_int_eq(high, 300);
     /* Shared without end, which must cost no more than the number of expressions. */
-    for (i = 0; i < 200; i++) deep = lfuse_size_add(g, deep, deep);
+    for (int i = 0; i < 200; i++) deep = lfuse_size_add(g, deep, deep);
     {
         int64_t many[256] = {0};
         ck_assert_int_eq(lfuse__size_evaluate(g, deep, many, &value), LFUSE_OK);

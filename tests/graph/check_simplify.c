@@ -211,12 +211,11 @@ TEST(whole_graph)
 static bool are_one(lfuse_value a, lfuse_value b)
 {
     lfuse_graph *c;
-    bool one;
 
     lfuse_output(g, "a", a);
     lfuse_output(g, "b", b);
     ck_assert_msg(lfuse__graph_canonical(g, &c) == LFUSE_OK, "%s", lfuse_last_error());
-    one = c->names[c->nnames - 2].node == c->names[c->nnames - 1].node;
+    bool one = c->names[c->nnames - 2].node == c->names[c->nnames - 1].node;
     lfuse_graph_destroy(c);
     return one;
 }

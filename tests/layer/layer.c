@@ -118,11 +118,10 @@ void lfuse_layer_spoil(long nth)
 static cl_int enter(int function)
 {
     int which = atomic_load(&armed);
-    long seen;
 
     atomic_fetch_add(&calls[function], 1);
     if (function >= FAILABLE_COUNT || (which != ANY && which != function)) return CL_SUCCESS;
-    seen = atomic_fetch_add(&armed_seen, 1) + 1;
+    long seen = atomic_fetch_add(&armed_seen, 1) + 1;
     if (seen != atomic_load(&armed_nth) && !(atomic_load(&armed_always) && seen > atomic_load(&armed_nth)))
         return CL_SUCCESS;
     atomic_fetch_add(&fired, 1);
@@ -163,10 +162,9 @@ static int sharing_of(cl_kernel k, bool make)
 static void note_argument(cl_kernel k, cl_uint argument, bool is_shared, const void *value)
 {
     const uint64_t bit = argument < 64 ? (uint64_t)1 << argument : 0;
-    int i;
 
     pthread_mutex_lock(&sharing_lock);
-    i = sharing_of(k, is_shared);
+    int i = sharing_of(k, is_shared);
     if (i >= 0) {
         if (is_shared ? value == NULL : (sharing[i].shared & bit) != 0) sharing[i].refused |= bit;
         else sharing[i].refused &= ~bit;
@@ -177,22 +175,17 @@ static void note_argument(cl_kernel k, cl_uint argument, bool is_shared, const v
 
 static void note_unset(cl_kernel k, cl_uint argument)
 {
-    int i;
-
     pthread_mutex_lock(&sharing_lock);
-    i = sharing_of(k, true);
+    int i = sharing_of(k, true);
     if (i >= 0 && argument < 64) sharing[i].refused |= (uint64_t)1 << argument;
     pthread_mutex_unlock(&sharing_lock);
 }
 
 static bool is_refused(cl_kernel k)
 {
-    bool answer;
-    int i;
-
     pthread_mutex_lock(&sharing_lock);
-    i = sharing_of(k, false);
-    answer = i >= 0 && sharing[i].refused != 0;
+    int i = sharing_of(k, false);
+    bool answer = i >= 0 && sharing[i].refused != 0;
     pthread_mutex_unlock(&sharing_lock);
     return answer;
 }
@@ -200,10 +193,8 @@ static bool is_refused(cl_kernel k)
 /* A new object may have the handle of one that is gone. */
 static void forget_sharing(cl_kernel k)
 {
-    int i;
-
     pthread_mutex_lock(&sharing_lock);
-    i = sharing_of(k, false);
+    int i = sharing_of(k, false);
     if (i >= 0) sharing[i] = sharing[--sharing_count];
     pthread_mutex_unlock(&sharing_lock);
 }
@@ -368,13 +359,12 @@ static int mapped_row(const void *pointer)
 static void keep_before(cl_command_queue q, void *pointer, size_t size)
 {
     void *before = malloc(size);
-    int i;
 
     if (before == NULL) return;
     next->clFinish(q);
     next->clEnqueueSVMMemcpy(q, CL_TRUE, before, pointer, size, 0, NULL, NULL);
     pthread_mutex_lock(&mapped_lock);
-    i = mapped_row(pointer); /* left by an unmap that was refused */
+    int i = mapped_row(pointer); /* left by an unmap that was refused */
     if (i < MOST_MAPPED) free(mapped[i].before);
     else i = mapped_row(NULL);
     if (i < MOST_MAPPED) mapped[i].pointer = pointer, mapped[i].before = before, mapped[i].size = size;
@@ -387,10 +377,9 @@ static void bring_back(cl_command_queue q, void *pointer)
 {
     void *before = NULL;
     size_t size = 0;
-    int i;
 
     pthread_mutex_lock(&mapped_lock);
-    i = mapped_row(pointer);
+    int i = mapped_row(pointer);
     if (i < MOST_MAPPED) before = mapped[i].before, size = mapped[i].size, mapped[i].pointer = NULL;
     pthread_mutex_unlock(&mapped_lock);
     if (before == NULL) return;
@@ -470,13 +459,12 @@ static void *CL_API_CALL layer_clEnqueueMapBuffer(cl_command_queue q, cl_mem m, 
                                                   cl_event *event, cl_int *error)
 {
     cl_int code = enter(INDEX_clEnqueueMapBuffer);
-    void *pointer;
 
     if (code != CL_SUCCESS) {
         if (error != NULL) *error = code;
         return NULL;
     }
-    pointer = next->clEnqueueMapBuffer(q, m, wait, flags, offset, size, n, list, event, error);
+    void *pointer = next->clEnqueueMapBuffer(q, m, wait, flags, offset, size, n, list, event, error);
     if (pointer != NULL && event != NULL) counted(EVENT, 1, CL_SUCCESS);
     return pointer;
 }

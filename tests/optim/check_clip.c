@@ -30,10 +30,8 @@ static lfuse_optimizer_options clipped(lfuse_rule rule, unsigned switches)
 static void make(groups *x, lfuse_device *device, int count, const lfuse_type *types,
                  const lfuse_optimizer_options *options)
 {
-    int i;
-
     x->count = count;
-    for (i = 0; i < count; i++) {
+    for (int i = 0; i < count; i++) {
         const lfuse_type type = types[i];
         model_make(&x->m[i], device, type, options->gradient_type ? options->gradient_type : type, 4, lengths);
         x->group[i] = group_of(&x->m[i], options->rule);
@@ -46,10 +44,8 @@ static void make(groups *x, lfuse_device *device, int count, const lfuse_type *t
 /* Gradients of step t times `factor`, other ones of each group. */
 static void write_gradients(const groups *x, int t, double factor)
 {
-    int i;
-
     OK(lfuse_stream_synchronize(x->m[0].stream));
-    for (i = 0; i < x->count; i++) model_gradients(&x->m[i], t + 3 * i, factor);
+    for (int i = 0; i < x->count; i++) model_gradients(&x->m[i], t + 3 * i, factor);
 }
 
 static lfuse_status step(const groups *x, const lfuse_step_inputs *inputs)
@@ -68,9 +64,8 @@ static int64_t read_group(const groups *x, int group, double *to)
 static int64_t read_parameters(const groups *x, double *to)
 {
     int64_t n = 0;
-    int i;
 
-    for (i = 0; i < x->count; i++) n += read_group(x, i, to + n);
+    for (int i = 0; i < x->count; i++) n += read_group(x, i, to + n);
     return n;
 }
 
@@ -79,12 +74,10 @@ static int64_t read_parameters(const groups *x, double *to)
 static double norm_of(const groups *x, int t)
 {
     double sum = 0;
-    int64_t e;
-    int i, k;
 
-    for (i = 0; i < x->count; i++)
-        for (k = 0; k < x->m[i].members; k++)
-            for (e = 0; e < x->m[i].elements[k]; e++)
+    for (int i = 0; i < x->count; i++)
+        for (int k = 0; k < x->m[i].members; k++)
+            for (int64_t e = 0; e < x->m[i].elements[k]; e++)
                 sum += rig_gradient(k, e, t + 3 * i) * rig_gradient(k, e, t + 3 * i);
     return sqrt(sum);
 }
@@ -101,14 +94,12 @@ static void check_first(const groups *x, int group, double u)
     const double bound = ((1 + 8 + 7 + 2 + 10 + 7) / 2.0 + 4) * u;
     lfuse_tensor *state;
     double got[2500];
-    int64_t e;
-    int k;
 
     ck_assert_double_gt(norm, LIMIT);
-    for (k = 0; k < x->m[group].members; k++) {
+    for (int k = 0; k < x->m[group].members; k++) {
         OK(lfuse_optimizer_state(x->o, 0, group, k, &state));
         read_all(&x->m[group], state, got);
-        for (e = 0; e < x->m[group].elements[k]; e++) {
+        for (int64_t e = 0; e < x->m[group].elements[k]; e++) {
             const double want = scale * rig_gradient(k, e, 1 + 3 * group);
             ck_assert_msg(fabs(got[e] - want) <= bound * fabs(want), "%s, group %d of %s, member %d: element %d is "
                           "%.17g, not %.17g", device_name, group, lfuse_type_name(x->m[group].type), k, (int)e, got[e],
@@ -141,9 +132,9 @@ enum { MIXTURES = sizeof mixtures / sizeof *mixtures, MOST = 6 * 3205 };
 
 static bool has_f64(const mixture *x, bool all)
 {
-    int i, n = 0;
+    int n = 0;
 
-    for (i = 0; i < x->count; i++) n += x->types[i] == LFUSE_F64;
+    for (int i = 0; i < x->count; i++) n += x->types[i] == LFUSE_F64;
     return all ? n == x->count : n > 0;
 }
 
@@ -158,20 +149,18 @@ TEST_CASE("clip", .before = open_devices, .after = close_devices)
 TEST_ON_DEVICES(one_norm_over_types, lfuse_device *device)
 {
     lfuse_device_info info;
-    uint64_t before;
     groups x;
-    int i, k;
 
     OK(lfuse_device_get_info(device, &info));
-    for (i = 0; i < MIXTURES; i += turn(device)) {
+    for (int i = 0; i < MIXTURES; i += turn(device)) {
         lfuse_optimizer_options options = clipped(LFUSE_RULE_SGD, 0);
         if (has_f64(&mixtures[i], false) && !info.f64) continue;
         options.gradient_type = mixtures[i].gradients;
         make(&x, device, mixtures[i].count, mixtures[i].types, &options);
         write_gradients(&x, 1, 1);
         OK(step(&x, NULL));
-        for (k = 0; k < x.count; k++) check_first(&x, k, has_f64(&mixtures[i], true) ? 0x1p-53 : 0x1p-24);
-        before = launches_of(device);
+        for (int k = 0; k < x.count; k++) check_first(&x, k, has_f64(&mixtures[i], true) ? 0x1p-53 : 0x1p-24);
+        uint64_t before = launches_of(device);
         OK(step(&x, NULL));
         ck_assert_msg(launches_of(device) - before == (uint64_t)mixtures[i].launches, "%s, groups %d: %d launches",
                       device_name, i, (int)(launches_of(device) - before));
@@ -183,17 +172,15 @@ TEST_ON_DEVICES(one_norm_over_types, lfuse_device *device)
 /* Parameters of STEPS steps. */
 static int64_t steps(lfuse_device *device, const mixture *of, lfuse_optimizer_options options, double *to)
 {
-    int64_t n;
     groups x;
-    int t;
 
     options.gradient_type = of->gradients;
     make(&x, device, of->count, of->types, &options);
-    for (t = 1; t <= STEPS; t++) {
+    for (int t = 1; t <= STEPS; t++) {
         write_gradients(&x, t, 1);
         OK(step(&x, NULL));
     }
-    n = read_parameters(&x, to);
+    int64_t n = read_parameters(&x, to);
     return n;
 }
 
@@ -202,16 +189,14 @@ static void levels(lfuse_device *device)
 {
     static double first[MIXTURES][MOST], got[MOST];
     lfuse_device_info info;
-    int64_t n;
-    int i, level;
 
     OK(lfuse_device_get_info(device, &info));
-    for (i = 0; i < MIXTURES; i += turn(device)) {
+    for (int i = 0; i < MIXTURES; i += turn(device)) {
         lfuse_optimizer_options options = clipped(LFUSE_RULE_ADAMW, 0);
         if (has_f64(&mixtures[i], false) && !info.f64) continue;
-        for (level = LFUSE_OPTIM_FUSED; level <= LFUSE_OPTIM_LOOP; level++) {
+        for (int level = LFUSE_OPTIM_FUSED; level <= LFUSE_OPTIM_LOOP; level++) {
             options.level = (lfuse_optimizer_level)level;
-            n = steps(device, &mixtures[i], options, level || device != devices[0] ? got : first[i]);
+            int64_t n = steps(device, &mixtures[i], options, level || device != devices[0] ? got : first[i]);
             if (level || (device != devices[0] && info.exact)) same(got, first[i], n, "levels of a norm over groups");
             if (turn(device) > 1) break;
         }
@@ -230,22 +215,18 @@ TEST_ON_DEVICES(groups_have_the_bits_of_one, lfuse_device *device)
     static double want[MOST_GROUPS * 3205], got[MOST_GROUPS * 3205];
     const lfuse_optimizer_options options = clipped(LFUSE_RULE_LION, 0);
     lfuse_tensor *p[4 * MOST_GROUPS], *g[4 * MOST_GROUPS];
-    lfuse_list *parameters, *gradients;
-    lfuse_group group;
     uint64_t before = 0;
     groups x, y;
-    int64_t n;
-    int i, t;
 
     make(&x, device, MOST_GROUPS, types, &options);
     make(&y, device, MOST_GROUPS, types, &options);
-    for (i = 0; i < 4 * MOST_GROUPS; i++) p[i] = y.m[i / 4].p[i % 4], g[i] = y.m[i / 4].g[i % 4];
-    parameters = new_list(device, LFUSE_F32, 4 * MOST_GROUPS, p);
-    gradients = new_list(device, LFUSE_F32, 4 * MOST_GROUPS, g);
-    group = y.group[0];
+    for (int i = 0; i < 4 * MOST_GROUPS; i++) p[i] = y.m[i / 4].p[i % 4], g[i] = y.m[i / 4].g[i % 4];
+    lfuse_list *parameters = new_list(device, LFUSE_F32, 4 * MOST_GROUPS, p);
+    lfuse_list *gradients = new_list(device, LFUSE_F32, 4 * MOST_GROUPS, g);
+    lfuse_group group = y.group[0];
     group.parameters = parameters;
     lfuse_optimizer *o = new_optimizer(device, &options, 1, &group);
-    for (t = 1; t <= STEPS; t++) {
+    for (int t = 1; t <= STEPS; t++) {
         write_gradients(&x, t, 1);
         write_gradients(&y, t, 1);
         OK(lfuse_optimizer_step(o, y.m[0].stream, 1, &gradients, NULL));
@@ -254,7 +235,7 @@ TEST_ON_DEVICES(groups_have_the_bits_of_one, lfuse_device *device)
         OK(step(&x, NULL));
     }
     if (device == devices[0]) ck_assert_uint_eq(launches_of(device) - before, 2 + 2); /* eight groups, and three */
-    n = read_parameters(&x, got);
+    int64_t n = read_parameters(&x, got);
     read_parameters(&y, want);
     same(got, want, n, "eleven groups and one");
 }
@@ -268,9 +249,8 @@ TEST_ON_DEVICES(decay_and_no_decay, lfuse_device *device)
     lfuse_hyper hyper;
     groups x;
     int64_t n;
-    int t, k;
 
-    for (k = 0; k < 2; k++) {
+    for (int k = 0; k < 2; k++) {
         options.clip = k ? LFUSE_CLIP_NONE : LFUSE_CLIP_GLOBAL_NORM;
         options.clip_limit = k ? 0 : 1e6;
         make(&x, device, 2, types, &options);
@@ -278,7 +258,7 @@ TEST_ON_DEVICES(decay_and_no_decay, lfuse_device *device)
         hyper.weight_decay = 0;
         hyper.lr = 0.5;
         OK(lfuse_optimizer_set_hyper(x.o, 1, &hyper));
-        for (t = 1; t <= STEPS; t++) {
+        for (int t = 1; t <= STEPS; t++) {
             write_gradients(&x, t, 1);
             OK(step(&x, NULL));
         }
@@ -299,16 +279,15 @@ TEST_ON_DEVICES(scale_and_found_inf, lfuse_device *device)
     const lfuse_optimizer_options plain = clipped(LFUSE_RULE_ADAMW, 0);
     lfuse_device_info info;
     lfuse_step_inputs inputs;
-    int64_t n, counted;
+    int64_t counted;
     groups x, y;
-    int t;
 
     OK(lfuse_device_get_info(device, &info));
     if (!info.f64) return;
     make(&x, device, of.count, of.types, &options);
     make(&y, device, of.count, of.types, &plain);
     FAILS(LFUSE_ERR_INVALID, step(&x, NULL));
-    for (t = 1; t <= STEPS; t++) {
+    for (int t = 1; t <= STEPS; t++) {
         inputs = (lfuse_step_inputs){ .grad_scale = number(device, SCALE), .found_inf = number(device, t == BAD) };
         write_gradients(&x, t, t == BAD ? INFINITY : SCALE);
         OK(step(&x, &inputs));
@@ -317,7 +296,7 @@ TEST_ON_DEVICES(scale_and_found_inf, lfuse_device *device)
     }
     OK(lfuse_optimizer_get_steps(x.o, &counted));
     ck_assert_int_eq(counted, STEPS - 1);
-    n = read_parameters(&x, got);
+    int64_t n = read_parameters(&x, got);
     read_parameters(&y, want);
     if (info.exact) same(got, want, n, "a scale and an infinity beside a norm over groups");
 }
@@ -328,9 +307,7 @@ static void replayed(lfuse_device *device)
     static double got[MOST], want[MOST];
     const lfuse_optimizer_options options = clipped(LFUSE_RULE_ADAMW, LFUSE_OPTIM_DEVICE_STEPS);
     lfuse_device_info info;
-    int64_t n;
     groups x;
-    int t;
 
     OK(lfuse_device_get_info(device, &info));
     if (!info.f64) return;
@@ -340,12 +317,12 @@ static void replayed(lfuse_device *device)
     OK(lfuse_record_begin(x.m[0].stream));
     OK(lfuse_optimizer_step(x.o, x.m[0].stream, x.count, x.gradients, NULL));
     lfuse_recording *recording = new_recording(x.m[0].stream);
-    for (t = 2; t <= STEPS; t++) {
+    for (int t = 2; t <= STEPS; t++) {
         write_gradients(&x, t, 1);
         OK(lfuse_recording_replay(recording, x.m[0].stream, NULL, 0));
         OK(lfuse_stream_synchronize(x.m[0].stream));
     }
-    n = read_parameters(&x, got);
+    int64_t n = read_parameters(&x, got);
     steps(device, &of, clipped(LFUSE_RULE_ADAMW, 0), want);
     if (info.exact) same(got, want, n, "replayed norms over groups");
 }
@@ -361,12 +338,10 @@ TEST_ON_DEVICES(addresses_that_move, lfuse_device *device)
     static double got[MOST], want[MOST];
     const lfuse_optimizer_options options = clipped(LFUSE_RULE_ADAMW, 0);
     groups x, y;
-    int64_t n;
-    int t;
 
     make(&x, device, of.count, of.types, &options);
     make(&y, device, of.count, of.types, &options);
-    for (t = 1; t <= STEPS; t++) {
+    for (int t = 1; t <= STEPS; t++) {
         if (t == 2) OK(lfuse_list_replace(x.gradients[0], 1, 3, y.m[0].g + 1));
         if (t == 3) x.gradients[1] = y.gradients[1];
         if (t == 4) x.gradients[2] = y.gradients[2];
@@ -378,9 +353,9 @@ TEST_ON_DEVICES(addresses_that_move, lfuse_device *device)
         if (t >= 2) OK(lfuse_tensor_write(y.m[0].g[0], NULL, &(float[700]){ 0 }));
         OK(step(&x, NULL));
     }
-    n = read_parameters(&x, got);
+    int64_t n = read_parameters(&x, got);
     make(&x, device, of.count, of.types, &options);
-    for (t = 1; t <= STEPS; t++) {
+    for (int t = 1; t <= STEPS; t++) {
         write_gradients(&x, t, 1);
         if (t >= 2) OK(lfuse_tensor_write(x.m[0].g[0], NULL, &(float[700]){ 0 }));
         OK(step(&x, NULL));
@@ -398,12 +373,10 @@ TEST(failures)
     static double before[MOST], after[MOST];
     const lfuse_optimizer_options options = clipped(LFUSE_RULE_ADAM, 0);
     lfuse_optimizer *o = NULL;
-    int64_t counted, n;
-    uint64_t launches;
+    int64_t counted;
     int refusals = 0, nth;
     lfuse_status status;
     groups x;
-    size_t i;
 
     make(&x, devices[0], 2, types, &options);
     for (nth = 1; nth < 1000 && !o; nth++) {
@@ -414,12 +387,12 @@ TEST(failures)
     }
     ck_assert_int_gt(nth, 10);
     lfuse_optimizer_destroy(o);
-    for (i = 0; i < sizeof slots / sizeof *slots; i++) {
+    for (size_t i = 0; i < sizeof slots / sizeof *slots; i++) {
         for (nth = 1, status = LFUSE_ERR_DEVICE; status && nth < 100; nth++) {
             make(&x, devices[0], 2, types, &options);
             write_gradients(&x, 1, 1);
-            n = read_parameters(&x, before);
-            launches = launches_of(devices[0]);
+            int64_t n = read_parameters(&x, before);
+            uint64_t launches = launches_of(devices[0]);
             lfuse__stub_fail(slots[i], (uint64_t)nth, false, LFUSE_ERR_DEVICE_MEMORY);
             status = step(&x, NULL);
             lfuse__stub_no_failure();

@@ -84,11 +84,10 @@ static void decay(const reference *r, float *p, float *g)
 static float adam(reference *r, int t, float p, float g, float *s)
 {
     const double first = 1 - pow(r->h.beta1, t), second = 1 - pow(r->h.beta2, t);
-    float v;
 
     decay(r, &p, &g);
     s[0] = lerp(s[0], g, (float)(1 - r->h.beta1));
-    v = s[1] = square(s[1], g, r->h.beta2);
+    float v = s[1] = square(s[1], g, r->h.beta2);
     if (r->v->switches & LFUSE_OPTIM_AMSGRAD) v = s[2] = larger(s[2], v);
     return p - (float)(r->h.lr / first) * (s[0] / (sqrtf(v) / (float)sqrt(second) + (float)r->h.eps));
 }
@@ -102,16 +101,14 @@ static float adagrad(reference *r, int t, float p, float g, float *s)
 
 static float rmsprop(reference *r, int t, float p, float g, float *s)
 {
-    float v, step;
-
     (void)t;
     g = decayed(r, g, p);
-    v = s[0] = square(s[0], g, r->h.alpha);
+    float v = s[0] = square(s[0], g, r->h.alpha);
     if (r->v->switches & LFUSE_OPTIM_CENTERED) {
         s[2] = lerp(s[2], g, (float)(1 - r->h.alpha));
         v -= s[2] * s[2];
     }
-    step = g / (sqrtf(v) + (float)r->h.eps);
+    float step = g / (sqrtf(v) + (float)r->h.eps);
     if (r->h.momentum > 0) step = s[1] = s[1] * (float)r->h.momentum + step;
     return p - (float)r->h.lr * step;
 }
@@ -119,12 +116,11 @@ static float rmsprop(reference *r, int t, float p, float g, float *s)
 static float adadelta(reference *r, int t, float p, float g, float *s)
 {
     const float eps = (float)r->h.eps;
-    float delta;
 
     (void)t;
     g = decayed(r, g, p);
     s[0] = square(s[0], g, r->h.rho);
-    delta = sqrtf(s[1] + eps) / sqrtf(s[0] + eps) * g;
+    float delta = sqrtf(s[1] + eps) / sqrtf(s[0] + eps) * g;
     s[1] = square(s[1], delta, r->h.rho);
     return p - (float)r->h.lr * delta;
 }
@@ -145,12 +141,11 @@ static double momentum_of(const reference *r, int t)
 static float nadam(reference *r, int t, float p, float g, float *s)
 {
     const double mu = momentum_of(r, t), next = momentum_of(r, t + 1), product = r->product * mu;
-    float root;
 
     decay(r, &p, &g);
     s[0] = lerp(s[0], g, (float)(1 - r->h.beta1));
     s[1] = square(s[1], g, r->h.beta2);
-    root = sqrtf(s[1] / (float)(1 - pow(r->h.beta2, t))) + (float)r->h.eps;
+    float root = sqrtf(s[1] / (float)(1 - pow(r->h.beta2, t))) + (float)r->h.eps;
     p -= (float)(r->h.lr * (1 - mu) / (1 - product)) * (g / root);
     return p - (float)(r->h.lr * next / (1 - product * next)) * (s[0] / root);
 }
@@ -160,13 +155,12 @@ static float radam(reference *r, int t, float p, float g, float *s)
     const double power = pow(r->h.beta2, t), limit = 2 / (1 - r->h.beta2) - 1;
     const double length = limit - 2 * t * power / (1 - power);
     const double rate = r->h.lr / (1 - pow(r->h.beta1, t));
-    double rectified;
 
     decay(r, &p, &g);
     s[0] = lerp(s[0], g, (float)(1 - r->h.beta1));
     s[1] = square(s[1], g, r->h.beta2);
     if (length <= 5) return p - (float)rate * s[0];
-    rectified = sqrt((length - 4) * (length - 2) * limit / ((limit - 4) * (limit - 2) * length));
+    double rectified = sqrt((length - 4) * (length - 2) * limit / ((limit - 4) * (limit - 2) * length));
     return p - (float)(rate * rectified * sqrt(1 - power)) * (s[0] / (sqrtf(s[1]) + (float)r->h.eps));
 }
 
@@ -211,31 +205,28 @@ static bool is_size(float norm)
 
 static void lamb(reference *r, int t, const float *g)
 {
-    float step[N], of_p, of_step, trust = 1;
-    int i;
+    float step[N], trust = 1;
 
-    for (i = 0; i < N; i++) {
+    for (int i = 0; i < N; i++) {
         r->state[0][i] = lerp(r->state[0][i], g[i], (float)(1 - r->h.beta1));
         r->state[1][i] = square(r->state[1][i], g[i], r->h.beta2);
         step[i] = r->state[0][i] / (float)(1 - pow(r->h.beta1, t)) /
                   (sqrtf(r->state[1][i] / (float)(1 - pow(r->h.beta2, t))) + (float)r->h.eps);
         step[i] = decayed(r, step[i], r->p[i]);
     }
-    of_p = sqrtf(squares(r->p));
-    of_step = sqrtf(squares(step));
+    float of_p = sqrtf(squares(r->p));
+    float of_step = sqrtf(squares(step));
     if (is_size(of_p) && is_size(of_step)) trust = of_p / of_step;
-    for (i = 0; i < N; i++) r->p[i] -= (float)r->h.lr * trust * step[i];
+    for (int i = 0; i < N; i++) r->p[i] -= (float)r->h.lr * trust * step[i];
 }
 
 static void novograd(reference *r, int t, const float *g)
 {
     const float now = squares(g);
-    float step;
-    int i;
 
     r->state[1][0] = t == 1 ? now : lerp(r->state[1][0], now, (float)(1 - r->h.beta2));
-    for (i = 0; i < N; i++) {
-        step = decayed(r, g[i] / (sqrtf(r->state[1][0]) + (float)r->h.eps), r->p[i]);
+    for (int i = 0; i < N; i++) {
+        float step = decayed(r, g[i] / (sqrtf(r->state[1][0]) + (float)r->h.eps), r->p[i]);
         if (r->v->switches & LFUSE_OPTIM_GRAD_AVERAGING) step *= (float)(1 - r->h.beta1);
         r->state[0][i] = r->state[0][i] * (float)r->h.beta1 + step;
         r->p[i] -= (float)r->h.lr * r->state[0][i];
@@ -246,16 +237,15 @@ static void adafactor(reference *r, int t, const float *g)
 {
     const float root = sqrtf(squares(r->p) / N), eps = (float)(r->h.eps * r->h.eps);
     const float alpha = (root > (float)r->h.eps2 ? root : (float)r->h.eps2) * (float)fmin(r->h.lr, 1 / sqrt(t));
-    float step[N], excess;
-    int i;
+    float step[N];
 
-    for (i = 0; i < N; i++) {
+    for (int i = 0; i < N; i++) {
         if (r->h.weight_decay != 0) r->p[i] *= (float)(1 - r->h.lr * r->h.weight_decay);
         r->state[1][i] = lerp(r->state[1][i], g[i] * g[i], (float)pow(t, r->h.beta2));
         step[i] = g[i] / sqrtf(larger(r->state[1][i], eps));
     }
-    excess = sqrtf(squares(step) / N) / (float)r->h.clip_threshold;
-    for (i = 0; i < N; i++) r->p[i] -= alpha / (excess > 1 ? excess : 1) * step[i];
+    float excess = sqrtf(squares(step) / N) / (float)r->h.clip_threshold;
+    for (int i = 0; i < N; i++) r->p[i] -= alpha / (excess > 1 ? excess : 1) * step[i];
 }
 
 typedef float of_element(reference *r, int t, float p, float g, float *s);
@@ -273,12 +263,11 @@ static of_member *const members[] = {
 static void reference_step(reference *r, int t, const float *g)
 {
     float s[STATES];
-    int i, k;
 
-    for (i = 0; i < N && elements[r->v->rule]; i++) {
-        for (k = 0; k < STATES; k++) s[k] = r->state[k][i];
+    for (int i = 0; i < N && elements[r->v->rule]; i++) {
+        for (int k = 0; k < STATES; k++) s[k] = r->state[k][i];
         r->p[i] = elements[r->v->rule](r, t, r->p[i], g[i], s);
-        for (k = 0; k < STATES; k++) r->state[k][i] = s[k];
+        for (int k = 0; k < STATES; k++) r->state[k][i] = s[k];
     }
     if (!elements[r->v->rule]) members[r->v->rule](r, t, g);
     r->product *= momentum_of(r, t);
@@ -322,10 +311,8 @@ static bool agrees(double got, float want, double scale)
 
 static void compare(const reference *r, int t, const double *got)
 {
-    int k, i;
-
-    for (k = 0; k < KINDS; k++)
-        for (i = 0; i < N; i++)
+    for (int k = 0; k < KINDS; k++)
+        for (int i = 0; i < N; i++)
             ck_assert_msg(agrees(got[k * N + i], r[k].p[i], 4), "%s, %s, decay %g, step %d: element %d beside %g is "
                           "%.9g, not %.9g", device_name, r[k].v->name, r[k].h.weight_decay, t, i, (double)kinds[k],
                           got[k * N + i], (double)r[k].p[i]);
@@ -333,16 +320,14 @@ static void compare(const reference *r, int t, const double *got)
 
 static void begin(const variant *v, double decay, const model *m, lfuse_hyper *h, reference *r)
 {
-    int k, i;
-
     OK(lfuse_hyper_defaults(v->rule, h));
     h->weight_decay = decay;
     h->momentum = v->momentum;
     if (v->rule == LFUSE_RULE_ASGD) h->t0 = 1;
-    for (k = 0; k < KINDS; k++) {
+    for (int k = 0; k < KINDS; k++) {
         r[k] = (reference){ .v = v, .h = *h, .product = 1 };
         r[k].p[0] = kinds[k];
-        for (i = 1; i < N; i++) r[k].p[i] = (float)rig_parameter(k, i);
+        for (int i = 1; i < N; i++) r[k].p[i] = (float)rig_parameter(k, i);
         OK(lfuse_tensor_write(m->p[k], NULL, r[k].p));
     }
 }
@@ -356,16 +341,15 @@ static void steps(lfuse_device *device, const variant *v, double decay)
     lfuse_group group;
     float g[N];
     model m;
-    int t, k, i;
 
     model_make(&m, device, LFUSE_F32, LFUSE_F32, KINDS, lengths);
     group.parameters = m.parameters;
     begin(v, decay, &m, &group.hyper, r);
     lfuse_optimizer *o = optimizer_of(&m, &options, &group);
-    for (t = 1; t <= STEPS; t++) {
+    for (int t = 1; t <= STEPS; t++) {
         model_step(&m, o, t);
-        for (k = 0; k < KINDS; k++) {
-            for (i = 0; i < N; i++) g[i] = (float)rig_gradient(k, i, t);
+        for (int k = 0; k < KINDS; k++) {
+            for (int i = 0; i < N; i++) g[i] = (float)rig_gradient(k, i, t);
             reference_step(&r[k], t, g);
         }
         model_parameters(&m, got);
@@ -385,12 +369,9 @@ TEST_CASE("infinite", .before = open_devices, .after = close_devices)
 
 TEST_ON_DEVICES(infinite_parameters, lfuse_device *device)
 {
-    uint64_t compiles;
-    int i;
-
-    for (i = 0; i < VARIANTS; i++) {
+    for (int i = 0; i < VARIANTS; i++) {
         steps(device, &variants[i], 0);
-        compiles = compiles_of(device);
+        uint64_t compiles = compiles_of(device);
         if (variants[i].rule == LFUSE_RULE_RPROP) continue;
         steps(device, &variants[i], 0.125);
         ck_assert_msg(compiles_of(device) == compiles, "%s, %s: a decay compiles something", device_name,
@@ -408,32 +389,30 @@ TEST_ON_DEVICES(infinite_gradients_without_momentum, lfuse_device *device)
     static const int64_t few[1] = { N };
     const float one[N] = { 1, 1, 1 };
     lfuse_list *gradients[2];
-    lfuse_optimizer *o;
     lfuse_group group[2];
     double got[N];
     model m[2];
-    int k, i, t;
 
-    for (k = 0; k < 4; k++) {
+    for (int k = 0; k < 4; k++) {
         const lfuse_optimizer_options options = options_of(cases[k / 2].rule, 0);
         const int without = k % 2;
-        for (i = 0; i < 2; i++) {
+        for (int i = 0; i < 2; i++) {
             model_make(&m[i], device, LFUSE_F32, LFUSE_F32, 1, few);
             group[i] = group_of(&m[i], cases[k / 2].rule);
             group[i].hyper.eps = 0;
             group[i].hyper.momentum = i == without ? 0 : 0.5;
             gradients[i] = m[i].gradients;
         }
-        o = new_optimizer(device, &options, 2, group);
-        for (t = 1; t <= 3; t++) {
+        lfuse_optimizer *o = new_optimizer(device, &options, 2, group);
+        for (int t = 1; t <= 3; t++) {
             const float g[N] = { t == 1 ? cases[k / 2].first : 1, 1, 1 };
-            for (i = 0; i < 2; i++) OK(lfuse_tensor_write(m[i].g[0], NULL, i == without ? g : one));
+            for (int i = 0; i < 2; i++) OK(lfuse_tensor_write(m[i].g[0], NULL, i == without ? g : one));
             OK(lfuse_optimizer_step(o, m[0].stream, 2, gradients, NULL));
             OK(lfuse_stream_synchronize(m[0].stream));
         }
         model_parameters(&m[without], got);
         ck_assert_double_eq(got[0], -INFINITY);
-        for (i = 1; i < N; i++) ck_assert(isfinite(got[i]));
+        for (int i = 1; i < N; i++) ck_assert(isfinite(got[i]));
     }
 }
 

@@ -13,15 +13,13 @@ static void levels(lfuse_device *device)
 {
     static const lfuse_rule rules[] = { LFUSE_RULE_SGD, LFUSE_RULE_ADAMW, LFUSE_RULE_LAMB, LFUSE_RULE_NOVOGRAD };
     static double fused[ALL], other[ALL], of_fused[MOST_STATES * ALL], of_other[MOST_STATES * ALL];
-    size_t i;
-    int level;
 
-    for (i = 0; i < sizeof rules / sizeof *rules; i++) {
+    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
         lfuse_optimizer_options options = options_of(rules[i], 0);
         memset(of_fused, 0, sizeof of_fused);
         memset(of_other, 0, sizeof of_other);
         run(device, &options, LFUSE_F32, MEMBERS, sizes, fused, of_fused);
-        for (level = LFUSE_OPTIM_FOREACH; level <= LFUSE_OPTIM_LOOP; level++) {
+        for (int level = LFUSE_OPTIM_FOREACH; level <= LFUSE_OPTIM_LOOP; level++) {
             options.level = (lfuse_optimizer_level)level;
             run(device, &options, LFUSE_F32, MEMBERS, sizes, other, of_other);
             same(fused, other, ALL, level == LFUSE_OPTIM_LOOP ? "loop" : "foreach");
@@ -49,16 +47,13 @@ TEST_ON_DEVICES(one_launch_a_step, lfuse_device *device)
     lfuse_optimizer_options options = options_of(LFUSE_RULE_ADAMW, LFUSE_OPTIM_AMSGRAD | LFUSE_OPTIM_ZERO_GRADIENTS |
                                                                        LFUSE_OPTIM_AVERAGE);
     uint64_t counts[3];
-    lfuse_group group;
-    lfuse_optimizer *o;
     model m;
-    int level;
 
     model_make(&m, device, LFUSE_F32, LFUSE_F32, MEMBERS, sizes);
-    group = group_of(&m, LFUSE_RULE_ADAMW);
-    for (level = LFUSE_OPTIM_FUSED; level <= LFUSE_OPTIM_LOOP; level++) {
+    lfuse_group group = group_of(&m, LFUSE_RULE_ADAMW);
+    for (int level = LFUSE_OPTIM_FUSED; level <= LFUSE_OPTIM_LOOP; level++) {
         options.level = (lfuse_optimizer_level)level;
-        o = optimizer_of(&m, &options, &group);
+        lfuse_optimizer *o = optimizer_of(&m, &options, &group);
         counts[level] = launches_of_step(&m, o);
     }
     ck_assert_uint_eq(counts[LFUSE_OPTIM_FUSED], 1);
@@ -72,23 +67,20 @@ TEST_ON_DEVICES(types_in_memory, lfuse_device *device)
 {
     static const lfuse_type types[] = { LFUSE_F16, LFUSE_BF16, LFUSE_F32 };
     static double p[ALL], want[ALL], master[ALL], state[ALL];
-    int i, k, t;
 
-    for (i = 0; i < 9; i++) {
+    for (int i = 0; i < 9; i++) {
         lfuse_optimizer_options options = options_of(LFUSE_RULE_ADAMW, LFUSE_OPTIM_MASTERS);
-        lfuse_group group;
-        lfuse_optimizer *o;
         model m;
         options.gradient_type = types[i / 3];
         options.state_type = types[(i + 1) % 3];
         model_make(&m, device, types[i % 3], types[i / 3], MEMBERS, sizes);
-        group = group_of(&m, LFUSE_RULE_ADAMW);
-        o = optimizer_of(&m, &options, &group);
-        for (t = 1; t <= STEPS; t++) model_step(&m, o, t);
+        lfuse_group group = group_of(&m, LFUSE_RULE_ADAMW);
+        lfuse_optimizer *o = optimizer_of(&m, &options, &group);
+        for (int t = 1; t <= STEPS; t++) model_step(&m, o, t);
         model_parameters(&m, p);
         model_state(&m, o, "exp_avg", state);
         if (types[i % 3] != LFUSE_F32) model_state(&m, o, "master", master);
-        for (k = 0; k < ALL && types[i % 3] != LFUSE_F32; k++) {
+        for (int k = 0; k < ALL && types[i % 3] != LFUSE_F32; k++) {
             const double ulp = types[i % 3] == LFUSE_F16 ? 0x1p-11 : 0x1p-8;
             ck_assert_msg(fabs(p[k] - master[k]) <= ulp * fabs(master[k]) + 0x1p-25, "%s: element %d is %.9g, its "
                           "master %.9g", device_name, k, p[k], master[k]);
@@ -109,13 +101,11 @@ static void averages(lfuse_device *device)
     static double before[ALL], after[ALL], average[ALL];
     const lfuse_optimizer_options options = options_of(LFUSE_RULE_SGD,
                                                        LFUSE_OPTIM_AVERAGE | LFUSE_OPTIM_ZERO_GRADIENTS);
-    lfuse_group group;
     double zeros[16];
     model m;
-    int i;
 
     model_make(&m, device, LFUSE_F32, LFUSE_F32, MEMBERS, sizes);
-    group = group_of(&m, LFUSE_RULE_SGD);
+    lfuse_group group = group_of(&m, LFUSE_RULE_SGD);
     group.hyper.lr = 0.5;
     group.hyper.ema_decay = 0.75;
     lfuse_optimizer *o = optimizer_of(&m, &options, &group);
@@ -123,9 +113,10 @@ static void averages(lfuse_device *device)
     model_step(&m, o, 1);
     model_parameters(&m, after);
     model_state(&m, o, "average", average);
-    for (i = 0; i < ALL; i++) ck_assert_double_eq(average[i], before[i] + 0.25 * (after[i] - before[i])); /* exact */
+    for (int i = 0; i < ALL; i++)
+        ck_assert_double_eq(average[i], before[i] + 0.25 * (after[i] - before[i])); /* exact */
     read_all(&m, m.g[0], zeros);
-    for (i = 0; i < sizes[0]; i++) ck_assert_double_eq(zeros[i], 0);
+    for (int i = 0; i < sizes[0]; i++) ck_assert_double_eq(zeros[i], 0);
 }
 
 TEST(averages_and_zeroed_gradients) { on_every_device(averages); }
@@ -138,7 +129,6 @@ TEST_ON_DEVICES(states_in_shared_memory, lfuse_device *device)
     const lfuse_optimizer_options plain = options_of(LFUSE_RULE_ADAM, 0);
     lfuse_device_info info;
     lfuse_optimizer *o;
-    lfuse_group group;
     model m;
 
     OK(lfuse_device_get_info(device, &info));
@@ -149,7 +139,7 @@ TEST_ON_DEVICES(states_in_shared_memory, lfuse_device *device)
         return;
     }
     model_make(&m, device, LFUSE_F32, LFUSE_F32, MEMBERS, sizes);
-    group = group_of(&m, LFUSE_RULE_ADAM);
+    lfuse_group group = group_of(&m, LFUSE_RULE_ADAM);
     FAILS(LFUSE_ERR_UNSUPPORTED, lfuse_optimizer_create(device, &options, 1, &group, &o));
 }
 
@@ -162,20 +152,17 @@ TEST_ON_DEVICES(states_are_aligned, lfuse_device *device)
     const unsigned char *first = NULL;
     lfuse_device_info info;
     lfuse_tensor *state;
-    lfuse_group group;
     model m;
-    int i;
 
     OK(lfuse_device_get_info(device, &info));
     if (!info.svm_concurrent) return;
     options.state_type = LFUSE_F16;
     model_make(&m, device, LFUSE_F32, LFUSE_F32, MEMBERS, sizes);
-    group = group_of(&m, LFUSE_RULE_ADAM);
+    lfuse_group group = group_of(&m, LFUSE_RULE_ADAM);
     lfuse_optimizer *o = optimizer_of(&m, &options, &group);
-    for (i = 0; i < MEMBERS; i++) {
-        const unsigned char *at;
+    for (int i = 0; i < MEMBERS; i++) {
         OK(lfuse_optimizer_state(o, 0, 0, i, &state));
-        at = lfuse_tensor_host(state);
+        const unsigned char *at = lfuse_tensor_host(state);
         if (!i) first = at;
         if (at) ck_assert_msg((at - first) % 256 == 0, "%s: the state of member %d lies %lld bytes behind the first",
                               device_name, i, (long long)(at - first));
@@ -228,7 +215,6 @@ static void own(lfuse_device *device)
     const lfuse_value step = lfuse_div(m1, lfuse_add(root, lfuse_constant(g, eps)));
     model of, moments;
     uint64_t before = 0;
-    int i, k;
 
     lfuse_update(p, lfuse_sub(p, lfuse_mul(rate, step)));
     lfuse_update(m0, m1);
@@ -237,11 +223,11 @@ static void own(lfuse_device *device)
     lfuse_plan *plan = new_plan(device, g, NULL);
     model_make(&of, device, LFUSE_F32, LFUSE_F32, MEMBERS, sizes);
     model_make(&moments, device, LFUSE_F32, LFUSE_F32, MEMBERS, sizes);
-    for (i = 0; i < MEMBERS; i++) {
+    for (int i = 0; i < MEMBERS; i++) {
         OK(lfuse_tensor_fill(moments.p[i], NULL, 0));
         OK(lfuse_tensor_fill(moments.g[i], NULL, 0));
     }
-    for (k = 1; k <= STEPS; k++) {
+    for (int k = 1; k <= STEPS; k++) {
         const lfuse_binding b[] = { lfuse_bind_list("p", of.parameters), lfuse_bind_list("g", of.gradients),
                                     lfuse_bind_list("m", moments.parameters), lfuse_bind_list("v", moments.gradients),
                                     lfuse_bind_scalar("t", k) };
@@ -264,18 +250,15 @@ enum { MATRICES = sizeof of_matrices / sizeof *of_matrices };
 static uint64_t factored(lfuse_device *device, lfuse_optimizer_level level, int members, double *all)
 {
     lfuse_optimizer_options options = options_of(LFUSE_RULE_ADAFACTOR, LFUSE_OPTIM_AVERAGE);
-    lfuse_group group;
-    uint64_t launches;
     model m;
-    int t;
 
     model_make_shaped(&m, device, LFUSE_F32, LFUSE_F32, members, of_matrices, their_columns);
     options.level = level;
-    group = group_of(&m, LFUSE_RULE_ADAFACTOR);
+    lfuse_group group = group_of(&m, LFUSE_RULE_ADAFACTOR);
     group.hyper.ema_decay = 0.5;
     lfuse_optimizer *o = optimizer_of(&m, &options, &group);
-    for (t = 1; t <= 3; t++) model_step(&m, o, t);
-    launches = launches_of_step(&m, o);
+    for (int t = 1; t <= 3; t++) model_step(&m, o, t);
+    uint64_t launches = launches_of_step(&m, o);
     all += model_parameters(&m, all);
     all += model_state(&m, o, "row_var", all);
     all += model_state(&m, o, "col_var", all);
@@ -286,11 +269,10 @@ static uint64_t factored(lfuse_device *device, lfuse_optimizer_level level, int 
 static void matrices(lfuse_device *device)
 {
     static double fused[4 * MOST_ELEMENTS], other[4 * MOST_ELEMENTS];
-    uint64_t launches;
 
     memset(fused, 0, sizeof fused);
     memset(other, 0, sizeof other);
-    launches = factored(device, LFUSE_OPTIM_FUSED, MATRICES, fused);
+    uint64_t launches = factored(device, LFUSE_OPTIM_FUSED, MATRICES, fused);
     ck_assert_msg(launches <= 16, "%s: %d launches", device_name, (int)launches);
     ck_assert_uint_eq(factored(device, LFUSE_OPTIM_FUSED, 2, other), launches);
     memset(other, 0, sizeof other);

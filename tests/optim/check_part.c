@@ -12,7 +12,6 @@ static void groups(lfuse_device *device)
     lfuse_hyper hyper;
     lfuse_tensor *state;
     model a, b;
-    int t;
 
     model_make(&a, device, LFUSE_F32, LFUSE_F32, MEMBERS, sizes);
     model_make(&b, device, LFUSE_BF16, LFUSE_BF16, 2, second);
@@ -22,7 +21,7 @@ static void groups(lfuse_device *device)
     lfuse_optimizer *o = new_optimizer(device, &options, 2, group);
     gradients[0] = a.gradients;
     gradients[1] = b.gradients;
-    for (t = 1; t <= STEPS; t++) {
+    for (int t = 1; t <= STEPS; t++) {
         model_gradients(&a, t, 1);
         model_gradients(&b, t, 1);
         OK(lfuse_optimizer_step(o, a.stream, 2, gradients, NULL));
@@ -71,21 +70,19 @@ TEST_ON_DEVICES(groups_of_one_type, lfuse_device *device)
     };
     static double got[ALL], want[ALL];
     lfuse_list *gradients[GROUPS];
-    lfuse_optimizer *o, *alone[GROUPS];
+    lfuse_optimizer *alone[GROUPS];
     lfuse_group group[GROUPS];
     model m[GROUPS], same_model[GROUPS];
     lfuse_device_info info;
     uint64_t before = 0;
-    size_t r;
-    int i, t;
 
     OK(lfuse_device_get_info(device, &info));
-    for (r = 0; r < sizeof cases / sizeof *cases; r++) {
+    for (size_t r = 0; r < sizeof cases / sizeof *cases; r++) {
         const lfuse_optimizer_options options = options_of(cases[r].rule, cases[r].switches | LFUSE_OPTIM_AVERAGE);
         if (cases[r].switches && !info.f64) continue;
         lfuse_tensor *lr = number(device, 0.0625f), *found[2] = { number(device, 0), number(device, 1) };
         lfuse_step_inputs inputs = { .lr = cases[r].switches & LFUSE_OPTIM_LR_TENSOR ? lr : NULL };
-        for (i = 0; i < GROUPS; i++) {
+        for (int i = 0; i < GROUPS; i++) {
             model_make(&m[i], device, LFUSE_F32, LFUSE_F32, i == 3 ? 0 : 2, sizes + 3);
             model_make(&same_model[i], device, LFUSE_F32, LFUSE_F32, i == 3 ? 0 : 2, sizes + 3);
             group[i] = group_of(&same_model[i], cases[r].rule);
@@ -96,15 +93,15 @@ TEST_ON_DEVICES(groups_of_one_type, lfuse_device *device)
             group[i].parameters = m[i].parameters;
             gradients[i] = m[i].gradients;
         }
-        o = new_optimizer(device, &options, GROUPS, group);
-        for (t = 1; t <= STEPS; t++) {
+        lfuse_optimizer *o = new_optimizer(device, &options, GROUPS, group);
+        for (int t = 1; t <= STEPS; t++) {
             if (t == 3) { /* one group's gradients move, and another's list is a new one */
                 OK(lfuse_list_replace(m[1].gradients, 0, 2, same_model[1].g));
                 gradients[2] = same_model[2].gradients;
             }
             if (cases[r].switches & LFUSE_OPTIM_FOUND_INF) inputs.found_inf = found[t == 2];
             OK(lfuse_stream_synchronize(m[0].stream));
-            for (i = 0; i < GROUPS; i++) {
+            for (int i = 0; i < GROUPS; i++) {
                 const bool left = t >= 3 && (i == 1 || i == 2); /* nobody reads the memory any more */
                 model_gradients(&m[i], t, left ? NAN : 1);
                 model_gradients(&same_model[i], t, 1);
@@ -117,7 +114,7 @@ TEST_ON_DEVICES(groups_of_one_type, lfuse_device *device)
         if (device == devices[0] && cases[r].launches)
             ck_assert_uint_eq(launches_of(device) - before, cases[r].launches);
         OK(lfuse_stream_synchronize(m[0].stream));
-        for (i = 0; i < GROUPS; i++) {
+        for (int i = 0; i < GROUPS; i++) {
             const int64_t n = model_parameters(&m[i], got);
             model_parameters(&same_model[i], want);
             same(got, want, n, "a group of eleven");
@@ -130,12 +127,11 @@ static void put_back(const model *from, lfuse_optimizer *a, const model *to, lfu
 {
     lfuse_tensor *x, *y;
     int64_t steps;
-    int i, k;
 
     OK(lfuse_stream_synchronize(from->stream));
-    for (i = 0; i < from->members; i++) {
+    for (int i = 0; i < from->members; i++) {
         OK(lfuse_tensor_copy(to->p[i], from->p[i], NULL));
-        for (k = 0; k < lfuse_optimizer_state_count(a); k++) {
+        for (int k = 0; k < lfuse_optimizer_state_count(a); k++) {
             OK(lfuse_optimizer_state(a, k, 0, i, &x));
             OK(lfuse_optimizer_state(b, k, 0, i, &y));
             OK(lfuse_tensor_copy(y, x, NULL));
@@ -152,21 +148,19 @@ TEST_ON_DEVICES(states_put_back, lfuse_device *device)
     static const lfuse_rule rules[] = { LFUSE_RULE_SGD, LFUSE_RULE_NADAM };
     static double first[ALL], second[ALL];
     lfuse_optimizer *o[2];
-    lfuse_group group;
     model m[2];
-    int i, k, t;
 
-    for (i = 0; i < 2; i++) {
+    for (int i = 0; i < 2; i++) {
         const lfuse_optimizer_options options = options_of(rules[i], 0);
-        for (k = 0; k < 2; k++) {
+        for (int k = 0; k < 2; k++) {
             model_make(&m[k], device, LFUSE_F32, LFUSE_F32, MEMBERS, sizes);
-            group = group_of(&m[k], rules[i]);
+            lfuse_group group = group_of(&m[k], rules[i]);
             if (rules[i] == LFUSE_RULE_SGD) group.hyper.momentum = 0.9;
             o[k] = optimizer_of(&m[k], &options, &group);
         }
-        for (t = 1; t <= 3; t++) model_step(&m[0], o[0], t);
+        for (int t = 1; t <= 3; t++) model_step(&m[0], o[0], t);
         put_back(&m[0], o[0], &m[1], o[1]);
-        for (t = 4; t <= 6; t++) {
+        for (int t = 4; t <= 6; t++) {
             model_step(&m[0], o[0], t);
             model_step(&m[1], o[1], t);
         }
@@ -181,16 +175,14 @@ static void moved(lfuse_device *device)
 {
     static double want[ALL], got[ALL];
     const lfuse_optimizer_options options = options_of(LFUSE_RULE_ADAM, 0);
-    lfuse_group group;
     model m, other;
-    int t;
 
     run(device, &options, LFUSE_F32, MEMBERS, sizes, want, NULL);
     model_make(&m, device, LFUSE_F32, LFUSE_F32, MEMBERS, sizes);
     model_make(&other, device, LFUSE_F32, LFUSE_F32, MEMBERS, sizes);
-    group = group_of(&m, LFUSE_RULE_ADAM);
+    lfuse_group group = group_of(&m, LFUSE_RULE_ADAM);
     lfuse_optimizer *o = optimizer_of(&m, &options, &group);
-    for (t = 1; t <= STEPS; t++) {
+    for (int t = 1; t <= STEPS; t++) {
         if (t == 2) OK(lfuse_list_replace(m.gradients, 0, MEMBERS, other.g));
         OK(lfuse_stream_synchronize(m.stream));
         model_gradients(t == 1 ? &m : &other, t, 1);

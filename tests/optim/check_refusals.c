@@ -22,15 +22,13 @@ TEST(members_that_are_not_contiguous)
     static const int64_t elements[] = { 6 }, three[] = { 3 };
     const lfuse_optimizer_options options = options_of(LFUSE_RULE_ADAMW, 0);
     const int64_t whole_shape[] = { 2, 8 }, shape[] = { 2, 3 }, strides[] = { 8, 1 };
-    lfuse_tensor *whole, *part;
-    lfuse_group group;
     model m;
 
     model_make_shaped(&m, devices[0], LFUSE_F32, LFUSE_F32, 1, elements, three);
-    whole = new_tensor(devices[0], LFUSE_F32, 2, whole_shape);
-    part = new_view(whole, 2, shape, strides, 1);
+    lfuse_tensor *whole = new_tensor(devices[0], LFUSE_F32, 2, whole_shape);
+    lfuse_tensor *part = new_view(whole, 2, shape, strides, 1);
     lfuse_list *parts = new_list(devices[0], LFUSE_F32, 1, &part);
-    group = group_of(&m, LFUSE_RULE_ADAMW);
+    lfuse_group group = group_of(&m, LFUSE_RULE_ADAMW);
     lfuse_optimizer *o = optimizer_of(&m, &options, &group);
     FAILS(LFUSE_ERR_UNSUPPORTED, lfuse_optimizer_step(o, m.stream, 1, &parts, NULL));
     ck_assert_msg(strstr(lfuse_last_error(), "member 0 of \"gradients\" is not contiguous"), "%s", lfuse_last_error());
@@ -44,12 +42,11 @@ TEST(gradients_of_another_shape)
 {
     static const int64_t elements[] = { 6 }, three[] = { 3 }, two[] = { 2 };
     const lfuse_optimizer_options options = options_of(LFUSE_RULE_ADAFACTOR, 0);
-    lfuse_group group;
     model m, other;
 
     model_make_shaped(&m, devices[0], LFUSE_F32, LFUSE_F32, 1, elements, three);
     model_make_shaped(&other, devices[0], LFUSE_F32, LFUSE_F32, 1, elements, two);
-    group = group_of(&m, LFUSE_RULE_ADAFACTOR);
+    lfuse_group group = group_of(&m, LFUSE_RULE_ADAFACTOR);
     lfuse_optimizer *o = optimizer_of(&m, &options, &group);
     rig_fails(lfuse_optimizer_step(o, m.stream, 1, &other.gradients, NULL), LFUSE_ERR_SHAPE, "step");
     ck_assert_msg(strstr(lfuse_last_error(), "2 x 3"), "%s", lfuse_last_error());
@@ -73,11 +70,10 @@ TEST(bad_numbers)
     };
     const lfuse_hyper *const unset = NULL;
     lfuse_hyper hyper;
-    size_t i;
     model m;
 
     model_make(&m, devices[0], LFUSE_F32, LFUSE_F32, MEMBERS, sizes);
-    for (i = 0; i < sizeof bad / sizeof *bad; i++) {
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         const lfuse_optimizer_options options = options_of(bad[i].rule, 0);
         lfuse_group group = group_of(&m, bad[i].rule);
         memcpy((char *)&group.hyper + bad[i].field, &bad[i].value, sizeof(double));
@@ -152,8 +148,6 @@ TEST(bad_steps)
     lfuse_step_inputs inputs = { 0 };
     lfuse_list *nothing = NULL;
     lfuse_hyper hyper;
-    lfuse_group group;
-    uint64_t launches;
     int64_t steps;
     model m, short_one, long_one, half;
 
@@ -161,12 +155,12 @@ TEST(bad_steps)
     model_make(&short_one, devices[0], LFUSE_F32, LFUSE_F32, MEMBERS - 1, sizes);
     model_make(&long_one, devices[0], LFUSE_F32, LFUSE_F32, MEMBERS, longer);
     model_make(&half, devices[0], LFUSE_F16, LFUSE_F16, MEMBERS, sizes);
-    group = group_of(&m, LFUSE_RULE_SGD);
+    lfuse_group group = group_of(&m, LFUSE_RULE_SGD);
     group.hyper.momentum = 0.9;
     lfuse_optimizer *o = optimizer_of(&m, &options, &group);
     model_step(&m, o, 1);
     model_parameters(&m, before);
-    launches = launches_of(devices[0]);
+    uint64_t launches = launches_of(devices[0]);
     inputs.grad_scale = m.p[3];
     FAILS(LFUSE_ERR_SHAPE, lfuse_optimizer_step(o, m.stream, 1, &short_one.gradients, NULL));
     FAILS(LFUSE_ERR_SHAPE, lfuse_optimizer_step(o, m.stream, 1, &long_one.gradients, NULL));
@@ -202,18 +196,16 @@ TEST(inputs_that_are_not_numbers)
     static const int64_t one[] = { 1 };
     const lfuse_optimizer_options options = options_of(LFUSE_RULE_SGD, LFUSE_OPTIM_GRAD_SCALE | LFUSE_OPTIM_LR_TENSOR |
                                                                            LFUSE_OPTIM_FOUND_INF);
-    lfuse_tensor *zero = number(devices[0], 0), *vector, *wide;
+    lfuse_tensor *zero = number(devices[0], 0);
     const lfuse_step_inputs good = { .grad_scale = zero, .lr = zero, .found_inf = zero };
-    lfuse_group group;
-    int i;
     model m;
 
-    vector = new_tensor(devices[0], LFUSE_F32, 1, one);
-    wide = new_tensor(devices[0], LFUSE_F64, 0, NULL);
+    lfuse_tensor *vector = new_tensor(devices[0], LFUSE_F32, 1, one);
+    lfuse_tensor *wide = new_tensor(devices[0], LFUSE_F64, 0, NULL);
     model_make(&m, devices[0], LFUSE_F32, LFUSE_F32, MEMBERS, sizes);
-    group = group_of(&m, LFUSE_RULE_SGD);
+    lfuse_group group = group_of(&m, LFUSE_RULE_SGD);
     lfuse_optimizer *o = optimizer_of(&m, &options, &group);
-    for (i = 0; i < 6; i++) {
+    for (int i = 0; i < 6; i++) {
         lfuse_step_inputs bad = good;
         *(i / 2 == 0 ? &bad.grad_scale : i / 2 == 1 ? &bad.lr : &bad.found_inf) = i % 2 ? vector : wide;
         FAILS(LFUSE_ERR_TYPE, lfuse_optimizer_step(o, m.stream, 1, &m.gradients, &bad));
@@ -234,9 +226,8 @@ static void two_make(two_plans *x)
     static const lfuse_type types[2] = { LFUSE_F32, LFUSE_F16 };
     const lfuse_optimizer_options options = options_of(LFUSE_RULE_LAMB, 0);
     lfuse_group group[2];
-    int i;
 
-    for (i = 0; i < 2; i++) {
+    for (int i = 0; i < 2; i++) {
         model_make(&x->m[i], devices[0], types[i], types[i], MEMBERS, sizes);
         group[i] = group_of(&x->m[i], LFUSE_RULE_LAMB);
         x->gradients[i] = x->m[i].gradients;
@@ -254,14 +245,13 @@ static lfuse_status two_step(two_plans *x, lfuse_list *const *gradients)
     const uint64_t launches = launches_of(devices[0]);
     int64_t steps;
     lfuse_status status = lfuse_optimizer_step(x->o, x->m[0].stream, 2, gradients, NULL);
-    int i;
 
     lfuse__stub_no_failure();
     if (!status) return LFUSE_OK;
     ck_assert_uint_eq(launches_of(devices[0]), launches);
     OK(lfuse_optimizer_get_steps(x->o, &steps));
     ck_assert_int_eq(steps, 0);
-    for (i = 0; i < 2; i++) {
+    for (int i = 0; i < 2; i++) {
         model_parameters(&x->m[i], after);
         same(after, x->before[i], ALL, "after a step of two plans that was refused");
     }
@@ -276,9 +266,8 @@ TEST(refused_by_one_of_two_plans)
     static two_plans x;
     int refusals = 0, nth;
     bool refused;
-    size_t i;
 
-    for (i = 0; i < sizeof slots / sizeof *slots; i++) {
+    for (size_t i = 0; i < sizeof slots / sizeof *slots; i++) {
         for (nth = 1, refused = true; refused && nth < 100; nth++) {
             two_make(&x);
             if (i == 0 && nth == 1) {
@@ -298,14 +287,13 @@ TEST(lists_of_two_devices)
 {
     const lfuse_optimizer_options options = options_of(LFUSE_RULE_SGD, 0);
     lfuse_device *other;
-    lfuse_group group, strange;
     model m, far;
 
     OK(lfuse_device_open("stub:0", &other));
     model_make(&m, devices[0], LFUSE_F32, LFUSE_F32, MEMBERS, sizes);
     model_make(&far, other, LFUSE_F32, LFUSE_F32, MEMBERS, sizes);
-    group = group_of(&m, LFUSE_RULE_SGD);
-    strange = group_of(&far, LFUSE_RULE_SGD);
+    lfuse_group group = group_of(&m, LFUSE_RULE_SGD);
+    lfuse_group strange = group_of(&far, LFUSE_RULE_SGD);
     FAILS(LFUSE_ERR_CONTEXT, creates(&options, &strange));
     lfuse_optimizer *o = optimizer_of(&m, &options, &group);
     FAILS(LFUSE_ERR_CONTEXT, lfuse_optimizer_step(o, m.stream, 1, &far.gradients, NULL));
@@ -318,12 +306,11 @@ TEST(failures_while_made)
 {
     const lfuse_optimizer_options options = options_of(LFUSE_RULE_ADAM, LFUSE_OPTIM_AVERAGE);
     lfuse_optimizer *o = NULL;
-    lfuse_group group;
     uint64_t nth;
     model m;
 
     model_make(&m, devices[0], LFUSE_F32, LFUSE_F32, MEMBERS, sizes);
-    group = group_of(&m, LFUSE_RULE_ADAM);
+    lfuse_group group = group_of(&m, LFUSE_RULE_ADAM);
     for (nth = 1; nth < 1000 && !o; nth++) {
         lfuse__stub_fail(LFUSE__STUB_ANY, nth, false, LFUSE_ERR_DEVICE);
         if (lfuse_optimizer_create(devices[0], &options, 1, &group, &o)) ck_assert_ptr_null(o);

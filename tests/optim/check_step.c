@@ -8,33 +8,30 @@ static void counted(lfuse_device *device)
     static const lfuse_rule rules[] = { LFUSE_RULE_ADAMW, LFUSE_RULE_NADAM, LFUSE_RULE_SGD };
     static double want[ALL], got[ALL], before[MOST_STATES * ALL], after[MOST_STATES * ALL];
     lfuse_device_info info;
-    size_t i;
-    int t, k;
+    int k;
 
     OK(lfuse_device_get_info(device, &info));
-    for (i = 0; i < sizeof rules / sizeof *rules && info.f64; i++) {
+    for (size_t i = 0; i < sizeof rules / sizeof *rules && info.f64; i++) {
         const lfuse_optimizer_options options = options_of(rules[i], LFUSE_OPTIM_FOUND_INF | LFUSE_OPTIM_LR_TENSOR |
                                                                          LFUSE_OPTIM_AVERAGE);
         lfuse_step_inputs inputs = { .lr = number(device, 0.0625f), .found_inf = number(device, 0) };
         lfuse_step_inputs overflowed = { .lr = inputs.lr, .found_inf = number(device, 1) };
         const lfuse_optimizer_options plain = options_of(rules[i], 0);
-        lfuse_optimizer *o, *host;
-        lfuse_group group;
         int64_t steps, n;
         model m, h;
 
         model_make(&m, device, LFUSE_F32, LFUSE_F32, MEMBERS, sizes);
         model_make(&h, device, LFUSE_F32, LFUSE_F32, MEMBERS, sizes);
-        group = group_of(&h, rules[i]);
+        lfuse_group group = group_of(&h, rules[i]);
         group.hyper.lr = 0.0625;
         if (rules[i] == LFUSE_RULE_SGD) group.hyper.momentum = 0.5;
-        host = optimizer_of(&h, &plain, &group);
+        lfuse_optimizer *host = optimizer_of(&h, &plain, &group);
         group.parameters = m.parameters;
         group.hyper.lr = 123;
         group.hyper.ema_decay = 0.5;
-        o = optimizer_of(&m, &options, &group);
+        lfuse_optimizer *o = optimizer_of(&m, &options, &group);
         FAILS(LFUSE_ERR_INVALID, lfuse_optimizer_step(o, m.stream, 1, &m.gradients, NULL));
-        for (t = 1; t <= STEPS; t++) {
+        for (int t = 1; t <= STEPS; t++) {
             model_gradients(&m, t, 1);
             OK(lfuse_optimizer_step(o, m.stream, 1, &m.gradients, &inputs));
             model_step(&h, host, t);
@@ -70,24 +67,21 @@ TEST_ON_DEVICES(every_transport_counts, lfuse_device *device)
     static const int members[] = { 0, 3, 15 };
     static double want[MOST_MEMBERS * MOST_ELEMENTS], got[MOST_MEMBERS * MOST_ELEMENTS];
     lfuse_device_info info;
-    int i, t, transport;
 
     OK(lfuse_device_get_info(device, &info));
-    for (i = 0; i < 3 && info.f64; i++)
-        for (transport = LFUSE_TRANSPORT_ARGS; transport <= LFUSE_TRANSPORT_UNIFIED; transport++) {
+    for (int i = 0; i < 3 && info.f64; i++)
+        for (int transport = LFUSE_TRANSPORT_ARGS; transport <= LFUSE_TRANSPORT_UNIFIED; transport++) {
             const lfuse_plan_options plan = { .transport = (lfuse_transport)transport };
             lfuse_optimizer_options options = options_of(LFUSE_RULE_ADAMW, LFUSE_OPTIM_DEVICE_STEPS);
-            lfuse_optimizer *o;
-            lfuse_group group;
-            int64_t steps, n;
+            int64_t steps;
             uint64_t launches = 0;
             model m;
             if (transport == LFUSE_TRANSPORT_UNIFIED && !info.svm) continue;
             options.plan = &plan;
             model_make(&m, device, LFUSE_F32, LFUSE_F32, members[i], lists[i]);
-            group = group_of(&m, LFUSE_RULE_ADAMW);
-            o = optimizer_of(&m, &options, &group);
-            for (t = 1; t <= STEPS; t++) {
+            lfuse_group group = group_of(&m, LFUSE_RULE_ADAMW);
+            lfuse_optimizer *o = optimizer_of(&m, &options, &group);
+            for (int t = 1; t <= STEPS; t++) {
                 model_gradients(&m, t, 1);
                 launches = launches_of(device);
                 OK(lfuse_optimizer_step(o, m.stream, 1, &m.gradients, NULL));
@@ -96,7 +90,7 @@ TEST_ON_DEVICES(every_transport_counts, lfuse_device *device)
             OK(lfuse_stream_synchronize(m.stream));
             OK(lfuse_optimizer_get_steps(o, &steps));
             ck_assert_int_eq(steps, STEPS);
-            n = model_parameters(&m, got);
+            int64_t n = model_parameters(&m, got);
             options = options_of(LFUSE_RULE_ADAMW, 0);
             run(device, &options, LFUSE_F32, members[i], lists[i], want, NULL);
             if (info.exact) same(got, want, n, "counted with a transport");
@@ -111,21 +105,18 @@ static void overflowed(lfuse_device *device)
     const lfuse_optimizer_options options = options_of(LFUSE_RULE_ADAMW, LFUSE_OPTIM_FOUND_INF);
     const lfuse_optimizer_options plain = options_of(LFUSE_RULE_ADAMW, 0);
     lfuse_device_info info;
-    lfuse_optimizer *o, *host;
-    lfuse_group group;
     int64_t steps;
     model m, h;
-    int t;
 
     OK(lfuse_device_get_info(device, &info));
     if (!info.f64) return;
     model_make(&m, device, LFUSE_F32, LFUSE_F32, MEMBERS, sizes);
     model_make(&h, device, LFUSE_F32, LFUSE_F32, MEMBERS, sizes);
-    group = group_of(&m, LFUSE_RULE_ADAMW);
-    o = optimizer_of(&m, &options, &group);
+    lfuse_group group = group_of(&m, LFUSE_RULE_ADAMW);
+    lfuse_optimizer *o = optimizer_of(&m, &options, &group);
     group.parameters = h.parameters;
-    host = optimizer_of(&h, &plain, &group);
-    for (t = 1; t <= STEPS; t++) {
+    lfuse_optimizer *host = optimizer_of(&h, &plain, &group);
+    for (int t = 1; t <= STEPS; t++) {
         lfuse_step_inputs inputs = { .found_inf = number(device, 0) };
         const float infinite = INFINITY;
         model_gradients(&m, t, SCALE);
@@ -153,23 +144,21 @@ static void replayed(lfuse_device *device)
     const lfuse_optimizer_options options = options_of(LFUSE_RULE_ADAMW, LFUSE_OPTIM_DEVICE_STEPS);
     const lfuse_optimizer_options plain = options_of(LFUSE_RULE_ADAMW, 0);
     lfuse_device_info info;
-    lfuse_group group;
     int64_t steps;
     model m;
-    int t;
 
     OK(lfuse_device_get_info(device, &info));
     if (!info.f64) return;
     run(device, &plain, LFUSE_F32, MEMBERS, sizes, want, NULL);
     model_make(&m, device, LFUSE_F32, LFUSE_F32, MEMBERS, sizes);
-    group = group_of(&m, LFUSE_RULE_ADAMW);
+    lfuse_group group = group_of(&m, LFUSE_RULE_ADAMW);
     lfuse_optimizer *o = optimizer_of(&m, &options, &group);
     model_step(&m, o, 1);
     OK(lfuse_stream_synchronize(m.stream));
     OK(lfuse_record_begin(m.stream));
     OK(lfuse_optimizer_step(o, m.stream, 1, &m.gradients, NULL));
     lfuse_recording *recording = new_recording(m.stream);
-    for (t = 2; t <= STEPS; t++) {
+    for (int t = 2; t <= STEPS; t++) {
         model_gradients(&m, t, 1);
         OK(lfuse_recording_replay(recording, m.stream, NULL, 0));
     }
@@ -189,12 +178,11 @@ static void scaled(lfuse_device *device)
     const lfuse_optimizer_options options = options_of(LFUSE_RULE_SGD, LFUSE_OPTIM_GRAD_SCALE);
     const float scale = 1024;
     lfuse_step_inputs inputs = { 0 };
-    lfuse_group group;
     model m;
 
     run(device, &(lfuse_optimizer_options){ .rule = LFUSE_RULE_SGD }, LFUSE_F32, MEMBERS, sizes, want, NULL);
     model_make(&m, device, LFUSE_F32, LFUSE_F32, MEMBERS, sizes);
-    group = group_of(&m, LFUSE_RULE_SGD);
+    lfuse_group group = group_of(&m, LFUSE_RULE_SGD);
     group.hyper.momentum = 0.5;
     lfuse_optimizer *o = optimizer_of(&m, &options, &group);
     lfuse_tensor *tensor = new_tensor(device, LFUSE_F32, 0, NULL);
@@ -226,11 +214,10 @@ static void guarded_make(guarded *x, lfuse_device *device, lfuse_rule rule)
 {
     const lfuse_optimizer_options options = options_of(rule, LFUSE_OPTIM_GRAD_SCALE | LFUSE_OPTIM_FOUND_INF);
     const lfuse_optimizer_options plain = options_of(rule, 0);
-    lfuse_group group;
 
     model_make(&x->m, device, LFUSE_F32, LFUSE_F32, MEMBERS, sizes);
     model_make(&x->plain, device, LFUSE_F32, LFUSE_F32, MEMBERS, sizes);
-    group = group_of(&x->m, rule);
+    lfuse_group group = group_of(&x->m, rule);
     if (rule == LFUSE_RULE_SGD) group.hyper.momentum = 0.5;
     x->o = optimizer_of(&x->m, &options, &group);
     group.parameters = x->plain.parameters;
@@ -242,9 +229,8 @@ static void guarded_make(guarded *x, lfuse_device *device, lfuse_rule rule)
 static int64_t guarded_read(const model *m, lfuse_optimizer *o, double *to)
 {
     int64_t n = model_parameters(m, to);
-    int k;
 
-    for (k = 0; k < lfuse_optimizer_state_count(o); k++)
+    for (int k = 0; k < lfuse_optimizer_state_count(o); k++)
         n += model_state(m, o, lfuse_optimizer_state_name(o, k), to + n);
     return n;
 }
@@ -271,16 +257,14 @@ TEST_ON_DEVICES(scaled_gradients_that_overflow, lfuse_device *device)
     static const lfuse_rule rules[] = { LFUSE_RULE_SGD, LFUSE_RULE_ADAMW, LFUSE_RULE_NADAM, LFUSE_RULE_LAMB };
     static double before[(1 + MOST_STATES) * ALL], after[(1 + MOST_STATES) * ALL], want[(1 + MOST_STATES) * ALL];
     lfuse_device_info info;
-    int64_t n, steps;
+    int64_t steps;
     guarded x;
-    size_t i;
-    int t;
 
     OK(lfuse_device_get_info(device, &info));
-    for (i = 0; i < sizeof rules / sizeof *rules && info.f64; i++) {
+    for (size_t i = 0; i < sizeof rules / sizeof *rules && info.f64; i++) {
         guarded_make(&x, device, rules[i]);
-        for (t = 1; t <= STEPS; t++) {
-            n = guarded_read(&x.m, x.o, before);
+        for (int t = 1; t <= STEPS; t++) {
+            int64_t n = guarded_read(&x.m, x.o, before);
             guarded_step(&x, t);
             if (t != BAD) model_step(&x.plain, x.host, t);
             ck_assert_int_eq(guarded_read(&x.m, x.o, after), n);

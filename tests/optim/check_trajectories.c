@@ -47,9 +47,8 @@ static unsigned switch_of(const char *word)
         { "averaging", LFUSE_OPTIM_GRAD_AVERAGING }, { "maximize", LFUSE_OPTIM_MAXIMIZE },
         { "average", LFUSE_OPTIM_AVERAGE }, { "-", 0 },
     };
-    size_t i;
 
-    for (i = 0; i < sizeof switches / sizeof *switches; i++)
+    for (size_t i = 0; i < sizeof switches / sizeof *switches; i++)
         if (!strcmp(switches[i].word, word)) return switches[i].bit;
     ck_abort_msg("a switch %s", word);
     return 0;
@@ -65,9 +64,8 @@ static double *field_of(lfuse_hyper *h, const char *name)
         FIELD(momentum_decay), FIELD(eta_minus), FIELD(eta_plus), FIELD(step_min), FIELD(step_max), FIELD(ema_decay),
     };
 #undef FIELD
-    size_t i;
 
-    for (i = 0; i < sizeof fields / sizeof *fields; i++)
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
         if (!strcmp(fields[i].name, name)) return fields[i].field;
     ck_abort_msg("a number %s", name);
     return NULL;
@@ -76,11 +74,10 @@ static double *field_of(lfuse_hyper *h, const char *name)
 static void read_number(row *r, char *word)
 {
     char *equals = strchr(word, '=');
-    double x;
 
     ck_assert_ptr_nonnull(equals);
     *equals = 0;
-    x = strtod(equals + 1, NULL);
+    double x = strtod(equals + 1, NULL);
     if (!strcmp(word, "halve_at")) {
         r->halve_at = (int)x;
     } else if (!strcmp(word, "clip_value") || !strcmp(word, "clip_member") || !strcmp(word, "clip_norm")) {
@@ -94,7 +91,7 @@ static void read_number(row *r, char *word)
 
 static void read_head(row *r, char *text)
 {
-    char *rest, *inner, *word = strtok_r(text, " \n", &rest), *s;
+    char *rest, *inner, *word = strtok_r(text, " \n", &rest);
     int rule;
 
     snprintf(r->name, sizeof r->name, "%s", word);
@@ -103,7 +100,7 @@ static void read_head(row *r, char *text)
     r->options.rule = (lfuse_rule)rule;
     ck_assert_int_eq(lfuse_hyper_defaults(r->options.rule, &r->hyper), LFUSE_OK);
     word = strtok_r(NULL, " \n", &rest);
-    for (s = strtok_r(word, ",", &inner); s; s = strtok_r(NULL, ",", &inner)) r->options.switches |= switch_of(s);
+    for (char *s = strtok_r(word, ",", &inner); s; s = strtok_r(NULL, ",", &inner)) r->options.switches |= switch_of(s);
     while ((word = strtok_r(NULL, " \n", &rest))) read_number(r, word);
 }
 
@@ -127,10 +124,9 @@ static void read_rows(void)
 {
     char path[1024], text[LINE];
     const char *top = getenv("top_srcdir");
-    FILE *f;
 
     snprintf(path, sizeof path, "%s/tests/data/optim/trajectories.txt", top ? top : TOP_SRCDIR);
-    f = fopen(path, "r");
+    FILE *f = fopen(path, "r");
     ck_assert_msg(f != NULL, "%s cannot be read", path);
     while (fgets(text, sizeof text, f)) {
         if (*text == '#') continue;
@@ -157,10 +153,9 @@ static void set_up(void)
 static double scale_of(const row *r)
 {
     double scale = 1;
-    int i, k;
 
-    for (i = 0; i < r->nlines; i++)
-        for (k = 0; k < ELEMENTS; k++) scale = fmax(scale, fabs(r->lines[i].value[k]));
+    for (int i = 0; i < r->nlines; i++)
+        for (int k = 0; k < ELEMENTS; k++) scale = fmax(scale, fabs(r->lines[i].value[k]));
     return scale;
 }
 
@@ -172,9 +167,8 @@ static double harder(const row *r)
 static void compare(const row *r, const line *l, lfuse_type type, const double *got)
 {
     const double u = type == LFUSE_F64 ? 0x1p-53 : 0x1p-24, bound = STEPS * OPERATIONS * u * scale_of(r) * harder(r);
-    int i;
 
-    for (i = 0; i < l->count; i++)
+    for (int i = 0; i < l->count; i++)
         ck_assert_msg(fabs(got[i] - l->value[i]) <= bound, "%s, %s, %s: %s%s, element %d is %.17g, not %.17g (%.3g of "
                       "the bound)", device_name, r->name, lfuse_type_name(type), l->state ? "" : "parameters of step ",
                       l->name, i, got[i], l->value[i], fabs(got[i] - l->value[i]) / bound);
@@ -183,20 +177,18 @@ static void compare(const row *r, const line *l, lfuse_type type, const double *
 static void run_row(row *r, lfuse_device *device, lfuse_type type, double *all)
 {
     static const int64_t elements[] = { 7, 6 }, columns[] = { 0, 3 };
-    lfuse_group group;
     double got[ELEMENTS];
     model m;
-    int t, i;
 
     model_make_shaped(&m, device, type, type, 2, elements, columns);
-    group = (lfuse_group){ m.parameters, r->hyper };
+    lfuse_group group = (lfuse_group){ m.parameters, r->hyper };
     lfuse_optimizer *o = optimizer_of(&m, &r->options, &group);
-    for (t = 1; t <= STEPS; t++) {
+    for (int t = 1; t <= STEPS; t++) {
         if (t == r->halve_at) OK(lfuse_optimizer_set_lr(o, -1, r->hyper.lr / 2));
         model_step(&m, o, t);
         model_parameters(&m, all + (t - 1) * ELEMENTS);
     }
-    for (i = 0; i < r->nlines; i++) {
+    for (int i = 0; i < r->nlines; i++) {
         const line *l = &r->lines[i];
         if (l->state) ck_assert_int_eq(model_state(&m, o, l->name, got), l->count);
         compare(r, l, type, l->state ? got : all + (l->step - 1) * ELEMENTS);
@@ -206,10 +198,9 @@ static void run_row(row *r, lfuse_device *device, lfuse_type type, double *all)
 static void check_bits(row *r, lfuse_device *device, const double *all)
 {
     lfuse_device_info info;
-    int i;
 
     OK(lfuse_device_get_info(device, &info));
-    for (i = 0; i < STEPS * ELEMENTS; i++) {
+    for (int i = 0; i < STEPS * ELEMENTS; i++) {
         float *bits = &r->bits[0][0] + i;
         if (device == devices[0]) *bits = (float)all[i];
         ck_assert_msg(!info.exact || *bits == (float)all[i], "%s, %s: element %d of step %d is %.9g, on the stub %.9g",
@@ -222,9 +213,8 @@ TEST_CASE("trajectories", .before = set_up, .after = close_devices)
 TEST_ON_DEVICES(trajectories_in_f32, lfuse_device *device)
 {
     double all[STEPS * ELEMENTS];
-    int i;
 
-    for (i = 0; i < nrows; i++) {
+    for (int i = 0; i < nrows; i++) {
         run_row(&rows[i], device, LFUSE_F32, all);
         check_bits(&rows[i], device, all);
     }
@@ -234,10 +224,9 @@ TEST_ON_DEVICES(trajectories_in_f64, lfuse_device *device)
 {
     double all[STEPS * ELEMENTS];
     lfuse_device_info info;
-    int i;
 
     OK(lfuse_device_get_info(device, &info));
-    for (i = 0; i < nrows && info.f64; i += lfuse__device_facts(device)->compiles_at_launch && !test_all() ? 4 : 1)
+    for (int i = 0; i < nrows && info.f64; i += lfuse__device_facts(device)->compiles_at_launch && !test_all() ? 4 : 1)
         run_row(&rows[i], device, LFUSE_F64, all);
 }
 

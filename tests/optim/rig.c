@@ -14,13 +14,13 @@ char device_name[32];
 void open_devices(void)
 {
     lfuse_device_info info;
-    int count, i;
+    int count;
 
     lfuse__stub_reset();
     lfuse__registry_extra(&lfuse__stub_backend);
     OK(lfuse_device_open("stub:0", &devices[ndevices++]));
     OK(lfuse_device_count(&count));
-    for (i = 0; i < count && ndevices < MOST_DEVICES; i++) {
+    for (int i = 0; i < count && ndevices < MOST_DEVICES; i++) {
         OK(lfuse_device_describe(i, &info));
         if (strncmp(info.name, "stub", 4)) OK(lfuse_device_open(info.name, &devices[ndevices++]));
     }
@@ -41,9 +41,8 @@ void close_devices(void)
 void on_every_device(void (*test)(lfuse_device *device))
 {
     lfuse_device_info info;
-    int i;
 
-    for (i = 0; i < ndevices; i++) {
+    for (int i = 0; i < ndevices; i++) {
         OK(lfuse_device_get_info(devices[i], &info));
         snprintf(device_name, sizeof device_name, "%s", info.name);
         test(devices[i]);
@@ -83,9 +82,8 @@ static void write(lfuse_tensor *tensor, int member, int t, double factor)
     const int64_t n = lfuse_tensor_elements(tensor);
     const lfuse_type type = lfuse_tensor_type(tensor);
     void *host = malloc((size_t)n * 8 + 1);
-    int64_t i;
 
-    for (i = 0; i < n; i++)
+    for (int64_t i = 0; i < n; i++)
         lfuse__data_put(type, host, i, t ? factor * rig_gradient(member, i, t) : rig_parameter(member, i));
     OK(lfuse_tensor_write(tensor, NULL, host));
     free(host);
@@ -96,12 +94,11 @@ static void make_members(lfuse_device *device, lfuse_type type, int members, con
                          const int64_t *columns, lfuse_tensor **t)
 {
     int64_t all = 1, at = 0;
-    int i;
 
-    for (i = 0; i < members; i++) all += (elements[i] + 127) / 128 * 128;
+    for (int i = 0; i < members; i++) all += (elements[i] + 127) / 128 * 128;
     lfuse_tensor *whole = new_tensor(device, type, 1, &all);
     OK(lfuse_tensor_fill(whole, NULL, NAN));
-    for (i = 0; i < members; i++) {
+    for (int i = 0; i < members; i++) {
         const bool matrix = columns && columns[i];
         const int64_t shape[] = { matrix ? elements[i] / columns[i] : elements[i], matrix ? columns[i] : 1 };
         t[i] = new_view(whole, matrix ? 2 : 1, shape, NULL, at);
@@ -118,8 +115,6 @@ void model_make(model *m, lfuse_device *device, lfuse_type type, lfuse_type grad
 void model_make_shaped(model *m, lfuse_device *device, lfuse_type type, lfuse_type gradient_type, int members,
                        const int64_t *elements, const int64_t *columns)
 {
-    int i;
-
     memset(m, 0, sizeof *m);
     m->device = device;
     m->type = type;
@@ -128,7 +123,7 @@ void model_make_shaped(model *m, lfuse_device *device, lfuse_type type, lfuse_ty
     m->stream = new_stream(device);
     make_members(device, type, members, elements, columns, m->p);
     make_members(device, gradient_type, members, elements, columns, m->g);
-    for (i = 0; i < members; i++) {
+    for (int i = 0; i < members; i++) {
         ck_assert_int_le(elements[i], MOST_ELEMENTS);
         m->elements[i] = elements[i];
         write(m->p[i], i, 0, 1);
@@ -139,10 +134,8 @@ void model_make_shaped(model *m, lfuse_device *device, lfuse_type type, lfuse_ty
 
 void model_gradients(const model *m, int t, double factor)
 {
-    int i;
-
     OK(lfuse_stream_synchronize(m->stream));
-    for (i = 0; i < m->members; i++) write(m->g[i], i, t, factor);
+    for (int i = 0; i < m->members; i++) write(m->g[i], i, t, factor);
 }
 
 void model_step(const model *m, lfuse_optimizer *o, int t)
@@ -155,20 +148,18 @@ void read_all(const model *m, const lfuse_tensor *tensor, double *to)
 {
     const int64_t n = lfuse_tensor_elements(tensor);
     void *host = malloc((size_t)n * 8 + 1);
-    int64_t i;
 
     OK(lfuse_stream_synchronize(m->stream));
     OK(lfuse_tensor_read(tensor, NULL, host));
-    for (i = 0; i < n; i++) to[i] = lfuse__data_get(lfuse_tensor_type(tensor), host, i);
+    for (int64_t i = 0; i < n; i++) to[i] = lfuse__data_get(lfuse_tensor_type(tensor), host, i);
     free(host);
 }
 
 int64_t model_parameters(const model *m, double *to)
 {
     int64_t n = 0;
-    int i;
 
-    for (i = 0; i < m->members; n += m->elements[i++]) read_all(m, m->p[i], to + n);
+    for (int i = 0; i < m->members; n += m->elements[i++]) read_all(m, m->p[i], to + n);
     return n;
 }
 
@@ -176,11 +167,11 @@ int64_t model_state(const model *m, lfuse_optimizer *o, const char *name, double
 {
     lfuse_tensor *state;
     int64_t n = 0;
-    int i, k = 0;
+    int k = 0;
 
     while (k < lfuse_optimizer_state_count(o) && strcmp(lfuse_optimizer_state_name(o, k), name)) k++;
     ck_assert_msg(k < lfuse_optimizer_state_count(o), "there is no state %s", name);
-    for (i = 0; i < m->members; i++) {
+    for (int i = 0; i < m->members; i++) {
         OK(lfuse_optimizer_state(o, k, 0, i, &state));
         read_all(m, state, to + n);
         n += lfuse_tensor_elements(state);

@@ -5,9 +5,7 @@ const int64_t sizes[MEMBERS] = { 3, 0, 2500, 1, 1024, 130 };
 
 void same(const double *a, const double *b, int64_t n, const char *what)
 {
-    int64_t i;
-
-    for (i = 0; i < n; i++)
+    for (int64_t i = 0; i < n; i++)
         ck_assert_msg(a[i] == b[i], "%s, %s: element %lld is %.17g and %.17g", device_name, what, (long long)i,
                       a[i], b[i]);
 }
@@ -15,19 +13,17 @@ void same(const double *a, const double *b, int64_t n, const char *what)
 void run(lfuse_device *device, const lfuse_optimizer_options *options, lfuse_type type, int members,
                 const int64_t *elements, double *p, double *states)
 {
-    lfuse_group group;
     int64_t n = 0;
     model m;
-    int t, k;
 
     model_make(&m, device, type, type, members, elements);
-    group = group_of(&m, options->rule);
+    lfuse_group group = group_of(&m, options->rule);
     if (options->rule == LFUSE_RULE_SGD || options->rule == LFUSE_RULE_RMSPROP) group.hyper.momentum = 0.5;
     if (options->switches & LFUSE_OPTIM_AVERAGE) group.hyper.ema_decay = 0.875;
     lfuse_optimizer *o = optimizer_of(&m, options, &group);
-    for (t = 1; t <= STEPS; t++) model_step(&m, o, t);
+    for (int t = 1; t <= STEPS; t++) model_step(&m, o, t);
     model_parameters(&m, p);
-    for (k = 0; states && k < lfuse_optimizer_state_count(o); k++)
+    for (int k = 0; states && k < lfuse_optimizer_state_count(o); k++)
         n += model_state(&m, o, lfuse_optimizer_state_name(o, k), states + n);
 }
 
@@ -41,11 +37,9 @@ lfuse_tensor *number(lfuse_device *device, float x)
 
 uint64_t launches_of_step(const model *m, lfuse_optimizer *o)
 {
-    uint64_t before;
-
     model_step(m, o, 1);
     model_gradients(m, 2, 1);
-    before = launches_of(m->device);
+    uint64_t before = launches_of(m->device);
     OK(lfuse_optimizer_step(o, m->stream, 1, &m->gradients, NULL));
     return launches_of(m->device) - before;
 }

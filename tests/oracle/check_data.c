@@ -38,12 +38,11 @@ TEST_LOOP(ranges, 0, TYPES)
 {
     const lfuse_type type = types[_i];
     double mean = 0, square = 0;
-    int i;
 
     lfuse__data_uniform(type, buffer, COUNT, -2, 2, 7);
-    for (i = 0; i < COUNT; i++) ck_assert(fabs(lfuse__data_get(type, buffer, i)) <= 2);
+    for (int i = 0; i < COUNT; i++) ck_assert(fabs(lfuse__data_get(type, buffer, i)) <= 2);
     lfuse__data_integers(type, buffer, COUNT, 3, 7);
-    for (i = 0; i < COUNT; i++) {
+    for (int i = 0; i < COUNT; i++) {
         const double x = lfuse__data_get(type, buffer, i);
         ck_assert(fabs(x) <= 3 && x == trunc(x));
         mean += x / COUNT;
@@ -51,7 +50,7 @@ TEST_LOOP(ranges, 0, TYPES)
     if (type != LFUSE_BOOL && type != LFUSE_U8) ck_assert_double_lt(fabs(mean), 0.2);
     if (!floating(type)) return;
     lfuse__data_normal(type, buffer, COUNT, 1, 7);
-    for (i = 0; i < COUNT; i++) square += pow(lfuse__data_get(type, buffer, i), 2) / COUNT;
+    for (int i = 0; i < COUNT; i++) square += pow(lfuse__data_get(type, buffer, i), 2) / COUNT;
     ck_assert_double_eq_tol(square, 1, 0.1);
 }
 
@@ -75,11 +74,11 @@ TEST_LOOP(nothing_beyond_the_end, 0, TYPES)
 TEST_LOOP(nasty_has_everything, 0, TYPES)
 {
     const lfuse_type type = types[_i];
-    int nan = 0, infinite = 0, minus_zero = 0, subnormal = 0, i;
+    int nan = 0, infinite = 0, minus_zero = 0, subnormal = 0;
 
     if (!floating(type)) return;
     lfuse__data_nasty(type, buffer, COUNT, 9);
-    for (i = 0; i < COUNT; i++) {
+    for (int i = 0; i < COUNT; i++) {
         const double x = lfuse__data_get(type, buffer, i);
         nan += isnan(x);
         infinite += isinf(x) != 0;

@@ -19,11 +19,10 @@ static lfuse_value list(void)
 static void expect(int result, int count, const double *wanted)
 {
     const lfuse__oracle_result *r = &run.results[result];
-    int i;
 
     ck_assert_int_eq(r->count, count);
     ck_assert_int_eq(r->members, 3);
-    for (i = 0; i < count; i++) {
+    for (int i = 0; i < count; i++) {
         ck_assert_ldouble_eq(r->value[i], (long double)wanted[i]);
         ck_assert_double_eq(r->bound[i], 0);
     }
@@ -135,15 +134,14 @@ TEST(bits_of_an_axis)
     static const int64_t count[] = { ROWS * COLUMNS };
     static const lfuse__matrices shape[] = { { 1, ROWS, COLUMNS, 2 } };
     const lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(ROWS, COLUMNS));
-    int i;
 
-    for (i = 0; i < ROWS * COLUMNS; i++) data[i] = (float)(1 / (1.0 + i % 977));
+    for (int i = 0; i < ROWS * COLUMNS; i++) data[i] = (float)(1 / (1.0 + i % 977));
     lfuse_output(g, "list", lfuse_member_column_sum(list()));
     lfuse_output(g, "tensor", lfuse_sum(x, 1, (const int[]){ 0 }, 0));
     EVALUATE({ .name = "w", .members = one, .elements = count, .count = 1,
              .matrices = shape },
              DATA("x", data, ROWS, COLUMNS));
-    for (i = 0; i < COLUMNS; i++) {
+    for (int i = 0; i < COLUMNS; i++) {
         ck_assert_ldouble_eq(run.results[0].value[i], run.results[1].value[i]);
         ck_assert_double_eq(run.results[0].bound[i], 0);
     }

@@ -117,12 +117,11 @@ TEST(winners)
 TEST(open_winners)
 {
     const float x[5] = {-3, 1, 1.00000012f, 1, 0};
-    int64_t i;
 
     lfuse_output(g, "a", lfuse_argmax(lfuse_exp(lfuse_input(g, "x", LFUSE_F32, 1, LFUSE_DIMS(5))), 1,
                                       (const int[]){0}, 0));
     EVALUATE(DATA("x", x, 5));
-    for (i = 0; i < 5; i++) ck_assert_int_eq(agrees(0, &i), i >= 1 && i <= 3);
+    for (int64_t i = 0; i < 5; i++) ck_assert_int_eq(agrees(0, &i), i >= 1 && i <= 3);
 }
 
 /* Errors of the elements go into the result, and not more than they have to. */
@@ -131,7 +130,6 @@ TEST(errors_of_elements)
     static float x[3000];
     double sum = 0, product = 1, largest = 0;
     float got[3];
-    int i;
 
     lfuse__data_uniform(LFUSE_F32, x, 3000, -0.01, 0.01, 3);
     const lfuse_value e = lfuse_exp(lfuse_input(g, "x", LFUSE_F32, 1, LFUSE_DIMS(3000)));
@@ -139,13 +137,13 @@ TEST(errors_of_elements)
     lfuse_output(g, "p", lfuse_prod(e, 1, (const int[]){0}, 0));
     lfuse_output(g, "m", lfuse_amax(e, 1, (const int[]){0}, 0));
     EVALUATE(DATA("x", x, 3000));
-    for (i = 0; i < 3000; i++) {
+    for (int i = 0; i < 3000; i++) {
         sum += exp(x[i]);
         product *= exp(x[i]);
         if (exp(x[i]) > largest) largest = exp(x[i]);
     }
     got[0] = (float)sum, got[1] = (float)product, got[2] = (float)largest;
-    for (i = 0; i < 3; i++) {
+    for (int i = 0; i < 3; i++) {
         ck_agrees(i, &got[i]);
         ck_assert_double_gt(report.max_bound, 0);
         ck_assert_int_eq(report.open, 0);
@@ -154,7 +152,7 @@ TEST(errors_of_elements)
     ck_assert_double_le(run.results[1].bound[0], 3000 * 10 * 0x1p-24 * product);
     ck_assert_double_le(run.results[2].bound[0], 10 * 0x1p-24 * largest);
     got[0] *= 1 + 1e-5f, got[1] *= 1.01f, got[2] *= 1 + 1e-6f;
-    for (i = 0; i < 3; i++) ck_assert(!agrees(i, &got[i]));
+    for (int i = 0; i < 3; i++) ck_assert(!agrees(i, &got[i]));
 }
 
 TEST(zero_times_what_may_be_infinite)
@@ -184,11 +182,10 @@ TEST(infinities_that_may_meet)
 static void ck_view(int result, int count, int64_t (*f)(int64_t i))
 {
     int64_t got[200];
-    int i;
 
     ck_assert_int_le(count, 200);
     ck_assert_int_eq(run.results[result].count, count);
-    for (i = 0; i < count; i++) got[i] = f(i);
+    for (int i = 0; i < count; i++) got[i] = f(i);
     ck_exact(result, got);
 }
 

@@ -12,14 +12,13 @@ TEST(exact_chains_have_no_tolerance)
 {
     float a[COUNT], b[COUNT], got[COUNT];
     const lfuse_value x = vector("x", LFUSE_F32, COUNT), y = vector("y", LFUSE_F32, COUNT);
-    int i;
 
     lfuse__data_normal(LFUSE_F32, a, COUNT, 3, 1);
     lfuse__data_normal(LFUSE_F32, b, COUNT, 3, 2);
     lfuse_output(g, "z", lfuse_max(lfuse_div(lfuse_sqrt(lfuse_abs(lfuse_fma(x, y, lfuse_constant(g, 0.1)))),
                                              lfuse_sub(x, lfuse_mul(y, y))), lfuse_where(lfuse_lt(x, y), x, y)));
     EVALUATE(DATA("x", a, COUNT), DATA("y", b, COUNT));
-    for (i = 0; i < COUNT; i++) {
+    for (int i = 0; i < COUNT; i++) {
         const float root = sqrtf(fabsf(fmaf(a[i], b[i], (float)0.1))), square = b[i] * b[i];
         const float quotient = root / (a[i] - square), other = a[i] < b[i] ? a[i] : b[i];
         got[i] = quotient > other ? quotient : other;
@@ -37,13 +36,12 @@ TEST(nasty_data_is_exact_too)
 {
     float a[COUNT], b[COUNT], got[COUNT];
     const lfuse_value x = vector("x", LFUSE_F32, COUNT), y = vector("y", LFUSE_F32, COUNT);
-    int i;
 
     lfuse__data_nasty(LFUSE_F32, a, COUNT, 1);
     lfuse__data_nasty(LFUSE_F32, b, COUNT, 2);
     lfuse_output(g, "z", lfuse_mul(lfuse_add(x, y), lfuse_div(x, y)));
     EVALUATE(DATA("x", a, COUNT), DATA("y", b, COUNT));
-    for (i = 0; i < COUNT; i++) got[i] = (a[i] + b[i]) * (a[i] / b[i]);
+    for (int i = 0; i < COUNT; i++) got[i] = (a[i] + b[i]) * (a[i] / b[i]);
     ck_agrees(0, got);
     ck_assert_int_eq(report.open, 0);
 }
@@ -65,16 +63,15 @@ TEST_LOOP(functions, 0, UNARIES)
 {
     const struct unary *u = &unaries[_i];
     float a[COUNT], got[COUNT];
-    int i;
 
     lfuse__data_uniform(LFUSE_F32, a, COUNT, u->low, u->high, 5);
     lfuse_output(g, "y", u->build(vector("x", LFUSE_F32, COUNT)));
     EVALUATE(DATA("x", a, COUNT));
-    for (i = 0; i < COUNT; i++) got[i] = u->value(a[i]);
+    for (int i = 0; i < COUNT; i++) got[i] = u->value(a[i]);
     ck_agrees(0, got);
     ck_assert_int_eq(report.open, 0);
     ck_assert_double_le(report.max_bound, u->most_ulp * 0x1p-23);
-    for (i = 0; i < COUNT; i++) {
+    for (int i = 0; i < COUNT; i++) {
         const double twice = 2 * run.results[0].bound[i] + 2e-38;
         got[i] = (float)(run.results[0].value[i] + (twice > fabs(got[i]) * 0x1p-22 ? twice : fabs(got[i]) * 0x1p-22));
     }
@@ -87,17 +84,15 @@ TEST(errors_propagate)
 {
     float a[COUNT], got[COUNT];
     const lfuse_value x = vector("x", LFUSE_F32, COUNT);
-    double size;
-    int i;
 
     lfuse__data_uniform(LFUSE_F32, a, COUNT, 1, 5, 5);
     lfuse_output(g, "y", lfuse_sub(lfuse_exp(x), lfuse_mul(lfuse_exp(lfuse_mul(x, lfuse_constant(g, 0.5))),
                                                           lfuse_exp(lfuse_mul(x, lfuse_constant(g, 0.5))))));
     EVALUATE(DATA("x", a, COUNT));
-    for (i = 0; i < COUNT; i++) {
+    for (int i = 0; i < COUNT; i++) {
         const float half = expf(a[i] * 0.5f), square = half * half;
         got[i] = expf(a[i]) - square;
-        size = exp(a[i]) * 0x1p-23;
+        double size = exp(a[i]) * 0x1p-23;
         ck_assert_double_ge(run.results[0].bound[i], 3 * size / 2);
         ck_assert_double_le(run.results[0].bound[i], 20 * size);
     }
@@ -116,7 +111,6 @@ TEST(activations)
 {
     float a[COUNT], got[7][COUNT];
     const lfuse_value x = vector("x", LFUSE_F32, COUNT);
-    int i, k;
 
     lfuse__data_normal(LFUSE_F32, a, COUNT, 4, 5);
     lfuse_output(g, "sigmoid", lfuse_sigmoid(x));
@@ -127,7 +121,7 @@ TEST(activations)
     lfuse_output(g, "leaky", lfuse_leaky_relu(x, lfuse_constant(g, 0.01)));
     lfuse_output(g, "clamp", lfuse_clamp(x, lfuse_constant(g, -1), lfuse_constant(g, 2)));
     EVALUATE(DATA("x", a, COUNT));
-    for (i = 0; i < COUNT; i++) {
+    for (int i = 0; i < COUNT; i++) {
         const float u = a[i] * (1.5957691216f + 0.0713548162726f * (a[i] * a[i]));
         got[0][i] = sigmoid(a[i]);
         got[1][i] = a[i] * sigmoid(a[i]);
@@ -137,10 +131,10 @@ TEST(activations)
         got[5][i] = a[i] > 0 ? a[i] : 0.01f * a[i];
         got[6][i] = a[i] < -1 ? -1 : a[i] > 2 ? 2 : a[i];
     }
-    for (k = 0; k < 7; k++) {
+    for (int k = 0; k < 7; k++) {
         ck_agrees(k, got[k]);
         ck_assert_double_le(report.max_bound, 100 * 0x1p-23 * 8);
-        for (i = 0; i < COUNT; i++)
+        for (int i = 0; i < COUNT; i++)
             if (fabsf(got[k][i]) > 1e-20f) got[k][i] *= 1.0001f;
         ck_assert(!agrees(k, got[k]));
         ck_assert_int_gt(report.bad, COUNT / 2);
@@ -157,9 +151,8 @@ typedef struct random_node {
 static void apply_random(lfuse__random *r, random_node *n, const random_node *a, const random_node *b)
 {
     const uint64_t pick = lfuse__random_below(r, 16);
-    int i;
 
-    for (i = 0; i < COUNT; i++) {
+    for (int i = 0; i < COUNT; i++) {
         const float x = a->x[i], y = b->x[i];
         switch (pick) {
         case 0: n->x[i] = x + y; break;
@@ -207,21 +200,21 @@ TEST_LOOP(random_expressions, 0, 40)
     static random_node nodes[NODES];
     lfuse__random r;
     char name[16];
-    int i, judged = 0;
+    int judged = 0;
 
     lfuse__random_seed(&r, (uint64_t)_i);
     nodes[0].value = vector("x", LFUSE_F32, COUNT);
     nodes[1].value = vector("y", LFUSE_F32, COUNT);
     lfuse__data_normal(LFUSE_F32, nodes[0].x, COUNT, 2, (uint64_t)_i + 1000);
     lfuse__data_nasty(LFUSE_F32, nodes[1].x, COUNT, (uint64_t)_i + 2000);
-    for (i = 2; i < NODES; i++) {
+    for (int i = 2; i < NODES; i++) {
         apply_random(&r, &nodes[i], &nodes[lfuse__random_below(&r, (uint64_t)i)],
                      &nodes[lfuse__random_below(&r, (uint64_t)i)]);
         snprintf(name, sizeof name, "n%d", i);
         lfuse_output(g, name, nodes[i].value);
     }
     EVALUATE(DATA("x", nodes[0].x, COUNT), DATA("y", nodes[1].x, COUNT));
-    for (i = 2; i < NODES; i++) {
+    for (int i = 2; i < NODES; i++) {
         ck_assert_msg(agrees(i - 2, nodes[i].x), "seed %d, value %d: %s", _i, i, report.text);
         judged += report.open < COUNT / 2;
     }
@@ -232,12 +225,11 @@ TEST(wide_types)
 {
     double a[COUNT], got[COUNT];
     const lfuse_value x = vector("x", LFUSE_F64, COUNT);
-    int i;
 
     lfuse__data_normal(LFUSE_F64, a, COUNT, 2, 5);
     lfuse_output(g, "y", lfuse_exp(lfuse_tanh(x)));
     EVALUATE(DATA("x", a, COUNT));
-    for (i = 0; i < COUNT; i++) got[i] = exp(tanh(a[i]));
+    for (int i = 0; i < COUNT; i++) got[i] = exp(tanh(a[i]));
     ck_agrees(0, got);
     ck_assert_double_le(report.max_bound, 40 * 0x1p-52);
     got[3] *= 1 + 1e-13;
@@ -251,16 +243,15 @@ TEST_LOOP(half_is_rounded_between_others_at_most, 0, 2)
     const lfuse_type type = halves[_i];
     uint16_t a[COUNT], wide[COUNT], narrow[COUNT];
     const lfuse_value x = vector("x", type, COUNT);
-    lfuse_value product;
-    int i, differ = 0;
+    int differ = 0;
 
     lfuse__data_normal(type, a, COUNT, 1, 5);
-    product = lfuse_mul(x, lfuse_constant(g, 1.1));
+    lfuse_value product = lfuse_mul(x, lfuse_constant(g, 1.1));
     lfuse_output(g, "y", lfuse_add(product, x));
     product = lfuse_reshape(product, 2, LFUSE_DIMS(1, COUNT));
     lfuse_output(g, "z", lfuse_add(product, x));
     EVALUATE(DATA("x", a, COUNT));
-    for (i = 0; i < COUNT; i++) {
+    for (int i = 0; i < COUNT; i++) {
         const float value = (float)lfuse__data_get(type, a, i), scaled = value * 1.1f;
         uint16_t bits;
         lfuse__data_put(type, &bits, 0, scaled);
@@ -273,7 +264,7 @@ TEST_LOOP(half_is_rounded_between_others_at_most, 0, 2)
     ck_assert(!agrees(0, narrow));
     ck_agrees(1, wide);
     ck_agrees(1, narrow);
-    for (i = 0; i < COUNT; i++) wide[i] += 3; /* units in the last place */
+    for (int i = 0; i < COUNT; i++) wide[i] += 3; /* units in the last place */
     ck_assert(!agrees(1, wide));
     ck_assert_int_gt(report.bad, COUNT * 9 / 10);
 }
@@ -282,12 +273,11 @@ TEST(one_half_operation_is_exact)
 {
     uint16_t a[COUNT], got[COUNT];
     const lfuse_value x = vector("x", LFUSE_F16, COUNT);
-    int i;
 
     lfuse__data_normal(LFUSE_F16, a, COUNT, 1, 5);
     lfuse_output(g, "y", lfuse_mul(x, x));
     EVALUATE(DATA("x", a, COUNT));
-    for (i = 0; i < COUNT; i++) {
+    for (int i = 0; i < COUNT; i++) {
         const float value = lfuse__f16_to_float(a[i]);
         got[i] = lfuse__double_to_f16(value * value);
     }
@@ -334,14 +324,13 @@ TEST(integers)
 {
     int32_t a[COUNT], b[COUNT], got[COUNT], quotient[COUNT];
     const lfuse_value x = vector("x", LFUSE_I32, COUNT), y = vector("y", LFUSE_I32, COUNT);
-    int i;
 
     lfuse__data_nasty(LFUSE_I32, a, COUNT, 1);
     lfuse__data_nasty(LFUSE_I32, b, COUNT, 2);
     lfuse_output(g, "z", lfuse_add(lfuse_mul(x, y), lfuse_neg(x)));
     lfuse_output(g, "q", lfuse_div(x, y));
     EVALUATE(DATA("x", a, COUNT), DATA("y", b, COUNT));
-    for (i = 0; i < COUNT; i++) {
+    for (int i = 0; i < COUNT; i++) {
         got[i] = (int32_t)((uint32_t)a[i] * (uint32_t)b[i] - (uint32_t)a[i]);
         quotient[i] = b[i] == 0 ? 0 : (int32_t)((int64_t)a[i] / b[i]);
     }
@@ -360,7 +349,6 @@ TEST(casts)
     uint16_t half[COUNT];
     uint8_t truth[COUNT];
     const lfuse_value x = vector("x", LFUSE_F32, COUNT), w = vector("w", LFUSE_F64, COUNT);
-    int i;
 
     lfuse__data_nasty(LFUSE_F32, a, COUNT, 1);
     lfuse__data_nasty(LFUSE_F64, b, COUNT, 1);
@@ -368,7 +356,7 @@ TEST(casts)
     lfuse_output(g, "h", lfuse_cast(w, LFUSE_BF16));
     lfuse_output(g, "b", lfuse_cast(x, LFUSE_BOOL));
     EVALUATE(DATA("x", a, COUNT), DATA("w", b, COUNT));
-    for (i = 0; i < COUNT; i++) {
+    for (int i = 0; i < COUNT; i++) {
         lfuse__data_put(LFUSE_I32, whole, i, a[i]);
         half[i] = lfuse__double_to_bf16(b[i]);
         truth[i] = a[i] != 0;
@@ -414,14 +402,12 @@ TEST(lists_and_updates)
                                           {.name = "g", .members = d, .elements = elements, .count = 3},
                                           {.name = "rate", .number = 0.5}};
     const float moved[4] = {1 - 5.0f / 1400, 2 - 10.0f / 1400, 3 - 15.0f / 1400, 4 - 20.0f / 1600};
-    const lfuse__oracle_result *r;
-    int i;
 
     lfuse_output(g, "norm", norm);
     lfuse_update(params, lfuse_sub(params, lfuse_div(lfuse_mul(grads, rate), norm)));
     evaluate(inputs, 3, NULL);
     ck_assert_int_eq(run.nresults, 2);
-    r = lfuse__oracle_find(&run, "norm");
+    const lfuse__oracle_result *r = lfuse__oracle_find(&run, "norm");
     ck_assert_ptr_nonnull(r);
     ck_assert_int_eq(r->count, 3);
     ck_assert(r->value[0] == 1400 && r->value[1] == 1600 && r->value[2] == 0);
@@ -429,7 +415,7 @@ TEST(lists_and_updates)
     ck_assert_int_eq(r->count, 4);
     ck_assert_int_eq(r->members, 3);
     ck_assert(r->ends[0] == 3 && r->ends[1] == 4 && r->ends[2] == 4);
-    for (i = 0; i < 4; i++) ck_assert_float_eq_tol((float)r->value[i], moved[i], 1e-6f);
+    for (int i = 0; i < 4; i++) ck_assert_float_eq_tol((float)r->value[i], moved[i], 1e-6f);
     ck_assert_ptr_null(lfuse__oracle_find(&run, "rate"));
 }
 
@@ -446,8 +432,6 @@ TEST(reductions_of_lists)
     } want[] = {{"sum", {2, 4, 5}, 3},   {"least", {-2, 4, 0}, 3}, {"all", {1, 1, 0}, 3},   {"elements", {3, 1, 2}, 3},
                 {"mean", {2.0 / 3, 4, 2.5}, 3}, {"total", {11}, 1}, {"most", {5}, 1},   {"any", {1}, 1},
                 {"nonzero", {5}, 1},     {"squares", {55}, 1}};
-    size_t i;
-    int k;
 
     lfuse_output(g, "sum", lfuse_member_sum(x));
     lfuse_output(g, "least", lfuse_member_amin(x));
@@ -460,12 +444,12 @@ TEST(reductions_of_lists)
     lfuse_output(g, "nonzero", lfuse_list_norm(x, 0));
     lfuse_output(g, "squares", lfuse_square(lfuse_list_norm_l2(x)));
     EVALUATE({.name = "x", .members = a, .elements = elements, .count = 3});
-    for (i = 0; i < sizeof want / sizeof *want; i++) {
+    for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
         const lfuse__oracle_result *r = lfuse__oracle_find(&run, want[i].name);
         ck_assert_ptr_nonnull(r);
         ck_assert_int_eq(r->count, want[i].count);
         ck_assert(r->list == (want[i].count == 3));
-        for (k = 0; k < want[i].count; k++)
+        for (int k = 0; k < want[i].count; k++)
             ck_assert_double_eq_tol((double)r->value[k], want[i].value[k], 1e-5);
     }
 }
@@ -544,13 +528,12 @@ TEST(inexact_devices_get_more)
 {
     const lfuse__oracle_options inexact = {.inexact = true};
     float a[3] = {1, 2, 3}, got[3];
-    int i;
 
     lfuse_output(g, "y", lfuse_div(lfuse_constant(g, 1), vector("x", LFUSE_F32, 3)));
     evaluate((const lfuse__oracle_input[]){DATA("x", a, 3)}, 1, &inexact);
-    for (i = 0; i < 3; i++) got[i] = nextafterf(1 / a[i], 0);
+    for (int i = 0; i < 3; i++) got[i] = nextafterf(1 / a[i], 0);
     ck_agrees(0, got);
-    for (i = 0; i < 3; i++) got[i] = nextafterf(nextafterf(got[i], 0), 0);
+    for (int i = 0; i < 3; i++) got[i] = nextafterf(nextafterf(got[i], 0), 0);
     ck_assert(!agrees(0, got));
 }
 

@@ -11,12 +11,11 @@ TEST_LOOP(sums_are_canonical, 0, 10)
     static const int64_t lengths[] = {0, 1, 127, 128, 129, 1023, 1024, 1025, 5000, 7777};
     const int64_t length = lengths[_i];
     float *x = malloc((size_t)(3 * length + 1) * sizeof *x), got[3];
-    int i;
 
     lfuse__data_normal(LFUSE_F32, x, 3 * length, 1, 3);
     lfuse_output(g, "y", lfuse_sum(lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(3, length)), 1, (const int[]){1}, 0));
     EVALUATE(DATA("x", x, 3, length));
-    for (i = 0; i < 3; i++) got[i] = length ? canonical(plus, -0.0f, x + i * length, length) : 0;
+    for (int i = 0; i < 3; i++) got[i] = length ? canonical(plus, -0.0f, x + i * length, length) : 0;
     ck_agrees(0, got);
     ck_assert_double_eq(report.max_bound, 0);
     ck_assert(!signbit((double)run.results[0].value[0]) || length);
@@ -25,14 +24,13 @@ TEST_LOOP(sums_are_canonical, 0, 10)
 
 TEST(sums_of_inexact_values)
 {
-    float x[5000], y[5000], got;
-    int i;
+    float x[5000], y[5000];
 
     lfuse__data_normal(LFUSE_F32, x, 5000, 1, 3);
     lfuse_output(g, "y", lfuse_sum(lfuse_exp(vector("x", LFUSE_F32, 5000)), 1, (const int[]){0}, 0));
     EVALUATE(DATA("x", x, 5000));
-    for (i = 0; i < 5000; i++) y[i] = expf(x[i]);
-    got = canonical(plus, -0.0f, y, 5000);
+    for (int i = 0; i < 5000; i++) y[i] = expf(x[i]);
+    float got = canonical(plus, -0.0f, y, 5000);
     ck_agrees(0, &got);
     ck_assert_double_lt(run.results[0].bound[0], got * 3e-6);
     got -= y[4999];
@@ -43,12 +41,10 @@ TEST(sums_of_inexact_values)
 
 static void naive(int64_t m, int64_t n, int64_t k, const float *a, const float *b, float *c)
 {
-    int64_t i, j, p;
-
-    for (i = 0; i < m; i++)
-        for (j = 0; j < n; j++) {
+    for (int64_t i = 0; i < m; i++)
+        for (int64_t j = 0; j < n; j++) {
             float sum = 0;
-            for (p = 0; p < k; p++) sum += a[i * k + p] * b[p * n + j];
+            for (int64_t p = 0; p < k; p++) sum += a[i * k + p] * b[p * n + j];
             c[i * n + j] = sum;
         }
 }
@@ -68,7 +64,6 @@ TEST(products)
 {
     const lfuse__oracle_input inputs[] = {DATA("a", left, M, K),
                                           DATA("b", right, K, N)};
-    int i;
 
     make_product(LFUSE_F32);
     lfuse__data_normal(LFUSE_F32, left, M * K, 1, 1);
@@ -78,10 +73,10 @@ TEST(products)
     ck_agrees(0, product);
     ck_assert_double_gt(report.max_ratio, 0.001);
     /* A lost last product of each sum, and a value that was rounded to half precision on the way. */
-    for (i = 0; i < M * N; i++) product[i] -= left[i / N * K + K - 1] * right[(K - 1) * N + i % N];
+    for (int i = 0; i < M * N; i++) product[i] -= left[i / N * K + K - 1] * right[(K - 1) * N + i % N];
     ck_assert(!agrees(0, product));
     ck_assert_int_gt(report.bad, M * N * 9 / 10);
-    for (i = 0; i < M * K; i++) left[i] = lfuse__f16_to_float(lfuse__double_to_f16(left[i]));
+    for (int i = 0; i < M * K; i++) left[i] = lfuse__f16_to_float(lfuse__double_to_f16(left[i]));
     naive(M, N, K, left, right, product);
     ck_assert(!agrees(0, product));
 }
@@ -107,14 +102,14 @@ TEST(products_of_f64)
     static double a[M * K], b[K * N], c[M * N];
     const lfuse__oracle_input inputs[] = {DATA("a", a, M, K),
                                           DATA("b", b, K, N)};
-    int i, j, p;
+    int p;
 
     make_product(LFUSE_F64);
     lfuse__data_normal(LFUSE_F64, a, M * K, 1, 1);
     lfuse__data_normal(LFUSE_F64, b, K * N, 1, 2);
     evaluate(inputs, 2, NULL);
-    for (i = 0; i < M; i++)
-        for (j = 0; j < N; j++)
+    for (int i = 0; i < M; i++)
+        for (int j = 0; j < N; j++)
             for (c[i * N + j] = 0, p = 0; p < K; p++) c[i * N + j] += a[i * K + p] * b[p * N + j];
     ck_agrees(0, c);
     ck_assert_double_gt(report.max_ratio, 0.001);
@@ -147,7 +142,6 @@ TEST(chains_of_products)
     const lfuse_value w = lfuse_input(g, "w", LFUSE_F32, 2, LFUSE_DIMS(K, N));
     const lfuse_value bias = lfuse_input(g, "bias", LFUSE_F32, 1, LFUSE_DIMS(N));
     const lfuse_value v = lfuse_input(g, "v", LFUSE_F32, 2, LFUSE_DIMS(N, N));
-    int i;
 
     lfuse_output(g, "y", lfuse_tanh(lfuse_matmul(lfuse_relu(lfuse_add(lfuse_matmul(x, w), bias)), v)));
     lfuse__data_normal(LFUSE_F32, left, M * K, 1, 1);
@@ -156,13 +150,13 @@ TEST(chains_of_products)
     lfuse__data_normal(LFUSE_F32, second, N * N, 0.2, 4);
     EVALUATE(DATA("x", left, M, K), DATA("w", right, K, N), DATA("bias", b, N), DATA("v", second, N, N));
     naive(M, N, K, left, right, hidden);
-    for (i = 0; i < M * N; i++) hidden[i] = fmaxf(hidden[i] + b[i % N], 0);
+    for (int i = 0; i < M * N; i++) hidden[i] = fmaxf(hidden[i] + b[i % N], 0);
     naive(M, N, N, hidden, second, result);
-    for (i = 0; i < M * N; i++) result[i] = tanhf(result[i]);
+    for (int i = 0; i < M * N; i++) result[i] = tanhf(result[i]);
     ck_agrees(0, result);
     ck_assert_int_eq(report.open, 0);
     ck_assert_double_lt(report.max_bound, 1e-3);
-    for (i = 0; i < M * N; i++) result[i] *= 0.999f;
+    for (int i = 0; i < M * N; i++) result[i] *= 0.999f;
     ck_assert(!agrees(0, result));
 }
 
@@ -176,8 +170,6 @@ TEST(rows_are_rows_of_the_whole)
     const lfuse_value h = lfuse_matmul(x, w);
     lfuse__oracle_input inputs[] = {{.name = "x", .data = left, .shape = {M, K}, .rows = true},
                                     DATA("w", right, K, N)};
-    lfuse__oracle_run whole;
-    int i, k;
 
     lfuse_output(g, "y", lfuse_sub(h, lfuse_sum(h, 1, (const int[]){1}, 1)));
     lfuse_output(g, "z", lfuse_transpose(lfuse_transpose(h)));
@@ -185,7 +177,7 @@ TEST(rows_are_rows_of_the_whole)
     lfuse__data_normal(LFUSE_F32, right, K * N, 1, 2);
     evaluate(inputs, 2, NULL);
     ck_assert_int_eq(run.results[0].shape[0], M);
-    whole = run;
+    lfuse__oracle_run whole = run;
     ck_assert_int_eq(lfuse__oracle_run_graph(g, inputs, 2, &options, &run), LFUSE_ERR_UNSUPPORTED);
     lfuse_graph_destroy(g);
     g = lfuse_graph_create();
@@ -197,8 +189,8 @@ TEST(rows_are_rows_of_the_whole)
     }
     evaluate(inputs, 2, &options);
     ck_assert_int_eq(run.results[0].shape[0], 4);
-    for (i = 0; i < 4; i++)
-        for (k = 0; k < N; k++) {
+    for (int i = 0; i < 4; i++)
+        for (int k = 0; k < N; k++) {
             ck_assert(run.results[0].value[i * N + k] == whole.results[0].value[rows[i] * N + k]);
             ck_assert(run.results[0].bound[i * N + k] == whole.results[0].bound[rows[i] * N + k]);
         }
@@ -216,16 +208,14 @@ static lfuse_status check_product(int transposed, const float *a, const float *b
 TEST(random_vector_finds_wrong_products)
 {
     static float c[M * N];
-    int transposed;
 
-    for (transposed = 0; transposed < 4; transposed++) {
+    for (int transposed = 0; transposed < 4; transposed++) {
         static float a[M * K], b[K * N];
-        int i;
         lfuse__data_normal(LFUSE_F32, left, M * K, 1, 1);
         lfuse__data_normal(LFUSE_F32, right, K * N, 1, 2);
         naive(M, N, K, left, right, c);
-        for (i = 0; i < M * K; i++) a[transposed & 1 ? i % K * M + i / K : i] = left[i];
-        for (i = 0; i < K * N; i++) b[transposed & 2 ? i % N * K + i / N : i] = right[i];
+        for (int i = 0; i < M * K; i++) a[transposed & 1 ? i % K * M + i / K : i] = left[i];
+        for (int i = 0; i < K * N; i++) b[transposed & 2 ? i % N * K + i / N : i] = right[i];
         ck_assert_int_eq(check_product(transposed, a, b, c), LFUSE_OK);
         ck_assert_msg(!report.bad, "%s", report.text);
         c[4 * N + 7] += 0.1f;
@@ -243,7 +233,6 @@ TEST(random_vector_knows_wider_bounds)
     };
     static float c[M * N], off[M * N];
     static uint16_t narrow[M * N];
-    int i;
 
     lfuse__data_normal(LFUSE_F32, left, M * K, 1, 1);
     lfuse__data_normal(LFUSE_F32, right, K * N, 1, 2);
@@ -251,8 +240,8 @@ TEST(random_vector_knows_wider_bounds)
     for (size_t n = 0; n < sizeof cases / sizeof *cases; n++) {
         lfuse__oracle_whole whole = { .m = M, .n = N, .k = K, .type = LFUSE_F32, .result = cases[n].result,
                                       .tf32 = cases[n].tf32, .levels = cases[n].levels };
-        for (i = 0; i < M * N; i++) off[i] = c[i] * (float)(1 + cases[n].scale * (i % 2 ? 1 : -1));
-        for (i = 0; i < M * N; i++) lfuse__data_put(LFUSE_F16, narrow, i, off[i]);
+        for (int i = 0; i < M * N; i++) off[i] = c[i] * (float)(1 + cases[n].scale * (i % 2 ? 1 : -1));
+        for (int i = 0; i < M * N; i++) lfuse__data_put(LFUSE_F16, narrow, i, off[i]);
         ck_assert_int_eq(lfuse__oracle_product(&whole, left, right, cases[n].result == LFUSE_F16 ? (void *)narrow : off,
                                                99, &report), LFUSE_OK);
         ck_assert_msg(!report.bad, "case %zu: %s", n, report.text);

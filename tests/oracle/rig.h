@@ -72,21 +72,20 @@ static inline float plus(float a, float b) { return a + b; }
 static inline float canonical(fold *f, float identity, const float *x, int64_t count)
 {
     float partial[64];
-    int64_t segments = (count + 1023) / 1024, s, i;
-    int c, h;
+    int64_t segments = (count + 1023) / 1024;
 
-    for (s = 0; s < segments; s++) {
+    for (int64_t s = 0; s < segments; s++) {
         float lane[128];
-        for (c = 0; c < 128; c++) {
+        for (int c = 0; c < 128; c++) {
             lane[c] = identity;
-            for (i = s * 1024 + c; i < count && i < (s + 1) * 1024; i += 128) lane[c] = f(lane[c], x[i]);
+            for (int64_t i = s * 1024 + c; i < count && i < (s + 1) * 1024; i += 128) lane[c] = f(lane[c], x[i]);
         }
-        for (h = 64; h; h /= 2)
-            for (c = 0; c < h; c++) lane[c] = f(lane[c], lane[c + h]);
+        for (int h = 64; h; h /= 2)
+            for (int c = 0; c < h; c++) lane[c] = f(lane[c], lane[c + h]);
         partial[s] = lane[0];
     }
     while (segments > 1) {
-        for (s = 0; 2 * s < segments; s++)
+        for (int64_t s = 0; 2 * s < segments; s++)
             partial[s] = 2 * s + 1 < segments ? f(partial[2 * s], partial[2 * s + 1]) : partial[2 * s];
         segments = (segments + 1) / 2;
     }

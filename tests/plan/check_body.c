@@ -40,10 +40,9 @@ TEST(phases_and_rates)
     static const int phases[] = { 0, 0, 1, 1, 1, 2, 0, 2 };
     static const bool elements[] = { true, false, true, true, false, true, false, false };
     lfuse__sweep s[SOFTMAX];
-    int i;
 
     ck_assert_int_eq(lfuse__body_sweeps(&body, row, s), 3);
-    for (i = 0; i < SOFTMAX; i++) {
+    for (int i = 0; i < SOFTMAX; i++) {
         ck_assert_msg(s[i].phase == phases[i], "phase of %d: %d", i, s[i].phase);
         ck_assert_msg(s[i].element == elements[i], "rate of %d", i);
     }

@@ -35,9 +35,8 @@ TEST(unlike_ones_when_they_are_small)
 TEST(unlike_ones_of_similar_length)
 {
     lfuse_value v = rig_input("x", 1, LFUSE_DIMS(8));
-    int i;
 
-    for (i = 0; i < 30; i++) v = lfuse_sin(lfuse_add(v, rig_number(i)));
+    for (int i = 0; i < 30; i++) v = lfuse_sin(lfuse_add(v, rig_number(i)));
     lfuse_output(g, "y", v);
     lfuse_output(g, "z", lfuse_exp(rig_input("w", 1, LFUSE_DIMS(8))));
     lfuse_output(g, "c", lfuse_log(rig_input("b", 1, LFUSE_DIMS(8))));
@@ -60,9 +59,9 @@ TEST(constants_are_code)
 
 static int children_with_numbers(const lfuse__step *step)
 {
-    int i, count = 0;
+    int count = 0;
 
-    for (i = 0; i < step->nchildren; i++) count += step->children[i].body.nnumbers > 0;
+    for (int i = 0; i < step->nchildren; i++) count += step->children[i].body.nnumbers > 0;
     return count;
 }
 
@@ -72,14 +71,13 @@ TEST(constants_of_many_are_numbers)
     static const int counts[] = { 4, 5, 20 };
     const lfuse_size n = 1 << 20;
     char names[2][16];
-    int i, k, kind;
 
-    for (kind = 0; kind < 3; kind++)
-        for (k = 0; k < 3; k++) {
+    for (int kind = 0; kind < 3; kind++)
+        for (int k = 0; k < 3; k++) {
             const bool numbers = kind == 0 && counts[k] > 4;
             lfuse_graph_destroy(g);
             g = lfuse_graph_create();
-            for (i = 0; i < counts[k]; i++) {
+            for (int i = 0; i < counts[k]; i++) {
                 snprintf(names[0], sizeof *names, "x%d", i);
                 snprintf(names[1], sizeof *names, "y%d", i);
                 const lfuse_value x = rig_input(names[0], 1, LFUSE_DIMS(n)), c = rig_number(i + 2.5);
@@ -96,11 +94,9 @@ TEST(constants_of_many_are_numbers)
 /* What all of them have in common stays code, and so do integers. */
 TEST(common_constants_are_code)
 {
-    const lfuse__step *step;
     char names[2][16];
-    int i;
 
-    for (i = 0; i < 6; i++) {
+    for (int i = 0; i < 6; i++) {
         snprintf(names[0], sizeof *names, "x%d", i);
         snprintf(names[1], sizeof *names, "y%d", i);
         lfuse_output(g, names[1], lfuse_add(lfuse_mul(rig_input(names[0], 1, LFUSE_DIMS(1 << 20)), rig_number(7)),
@@ -108,12 +104,12 @@ TEST(common_constants_are_code)
     }
     rig_make(0);
     ck_assert_int_eq(plan->nstages, 1);
-    step = &plan->stages[0].alternatives[0].steps[0].children[5];
+    const lfuse__step *step = &plan->stages[0].alternatives[0].steps[0].children[5];
     ck_assert_int_eq(step->body.nnumbers, 1);
     ck_assert(canonical->nodes[plan->numbers[step->numbers[0]]].number == 5);
     lfuse_graph_destroy(g);
     g = lfuse_graph_create();
-    for (i = 0; i < 6; i++) {
+    for (int i = 0; i < 6; i++) {
         snprintf(names[0], sizeof *names, "x%d", i);
         snprintf(names[1], sizeof *names, "y%d", i);
         lfuse_output(g, names[1], lfuse_add(lfuse_input(g, names[0], LFUSE_I32, 1, LFUSE_DIMS(1 << 20)),
@@ -144,9 +140,8 @@ TEST(split_and_stack_is_one_launch)
     const lfuse_size rows = lfuse_size_var(g, "rows", 1, 4096);
     const lfuse_value x = rig_input("x", 2, LFUSE_DIMS(rows, SLICES * 256)), w = rig_input("w", 2, LFUSE_DIMS(256, 1));
     lfuse_value towers[SLICES];
-    int i;
 
-    for (i = 0; i < SLICES; i++)
+    for (int i = 0; i < SLICES; i++)
         towers[i] = lfuse_tanh(lfuse_layernorm(lfuse_slice(x, 1, i * 256, 256, 1), 1, lfuse_none(), lfuse_none(),
                                                1e-5));
     lfuse_output(g, "y", lfuse_relu(lfuse_matmul(lfuse_stack(SLICES, towers, 0), w)));
@@ -170,13 +165,11 @@ TEST(updates_do_not_run_beside_their_readers)
 
 TEST(updates_run_beside_others)
 {
-    lfuse_value x;
     char name[16];
-    int i;
 
-    for (i = 0; i < 3; i++) {
+    for (int i = 0; i < 3; i++) {
         snprintf(name, sizeof name, "x%d", i);
-        x = rig_input(name, 1, LFUSE_DIMS(8 + i));
+        lfuse_value x = rig_input(name, 1, LFUSE_DIMS(8 + i));
         lfuse_update(x, lfuse_exp(x));
     }
     rig_expect_bundled("(bundle (pointwise 8 (x0 (exp x0))) (pointwise 9 (x1 (exp x1))) (pointwise 10 (x2 (exp x2))))");
@@ -196,15 +189,14 @@ TEST(prepared_ones)
 TEST(a_few_hundred_at_most)
 {
     char name[16];
-    int i;
 
-    for (i = 0; i < 1000; i++) {
+    for (int i = 0; i < 1000; i++) {
         snprintf(name, sizeof name, "x%d", i);
         lfuse_output(g, name + 1, lfuse_exp(rig_input(name, 1, LFUSE_DIMS(8))));
     }
     rig_make(0);
     ck_assert_int_eq(plan->nstages, 4);
-    for (i = 0; i < plan->nstages; i++)
+    for (int i = 0; i < plan->nstages; i++)
         ck_assert_int_le(plan->stages[i].alternatives[0].steps[0].nchildren, 256);
 }
 

@@ -7,12 +7,11 @@
 static const char *lowered(unsigned disable)
 {
     lfuse_graph *to = NULL;
-    int32_t i;
 
     rig_canonical();
     ck_assert_msg(!lfuse__graph_lower(canonical, disable, &to), "%s", lfuse__error_message());
     lfuse__strbuf_clear(&text);
-    for (i = 0; i < to->nnames; i++)
+    for (int32_t i = 0; i < to->nnames; i++)
         if (to->names[i].kind == LFUSE__NAME_OUTPUT) lfuse__graph_print_value(to, to->names[i].node, &text);
     lfuse_graph_destroy(to);
     return text.data;
@@ -128,9 +127,8 @@ TEST(variable_extents)
 TEST(many_pieces_stay_together)
 {
     lfuse_value x = rig_input("x", 1, LFUSE_DIMS(128)), y = lfuse_slice(x, 0, 127, 1, 1);
-    int i;
 
-    for (i = 1; i < 65; i++) y = rig_concat(y, lfuse_slice(x, 0, 127 - i, 1, 1), 0);
+    for (int i = 1; i < 65; i++) y = rig_concat(y, lfuse_slice(x, 0, 127 - i, 1, 1), 0);
     lfuse_output(g, "y", lfuse_exp(y));
     ck_assert_ptr_nonnull(strstr(lowered(0), "(exp (concat"));
 }
@@ -220,17 +218,16 @@ static void recommend(bool split)
     const lfuse_value all = split ? rig_input("x", 2, LFUSE_DIMS(1024, 4096)) : lfuse_constant(g, 0);
     const lfuse_value w = lfuse_frozen(g, "w", LFUSE_F32, 2, LFUSE_DIMS(256, 1));
     const lfuse_value b = lfuse_frozen(g, "b", LFUSE_F32, 1, LFUSE_DIMS(1));
-    lfuse_value stack = all, part, gamma, beta;
+    lfuse_value stack = all;
     char name[3][16];
-    int i;
 
-    for (i = 0; i < 16; i++) {
+    for (int i = 0; i < 16; i++) {
         snprintf(name[0], sizeof name[0], "x%d", i);
         snprintf(name[1], sizeof name[1], "gamma%d", i);
         snprintf(name[2], sizeof name[2], "beta%d", i);
-        part = split ? lfuse_slice(all, 1, 256 * i, 256, 1) : rig_input(name[0], 2, shape);
-        gamma = lfuse_frozen(g, name[1], LFUSE_F32, 1, LFUSE_DIMS(256));
-        beta = lfuse_frozen(g, name[2], LFUSE_F32, 1, LFUSE_DIMS(256));
+        lfuse_value part = split ? lfuse_slice(all, 1, 256 * i, 256, 1) : rig_input(name[0], 2, shape);
+        lfuse_value gamma = lfuse_frozen(g, name[1], LFUSE_F32, 1, LFUSE_DIMS(256));
+        lfuse_value beta = lfuse_frozen(g, name[2], LFUSE_F32, 1, LFUSE_DIMS(256));
         part = lfuse_tanh(lfuse_layernorm(part, 1, gamma, beta, 1e-5));
         stack = i ? rig_concat(stack, lfuse_reshape(part, 3, one), 0) : lfuse_reshape(part, 3, one);
     }
@@ -240,9 +237,9 @@ static void recommend(bool split)
 /* Steps, those in bundles one by one. */
 static int count_steps(void)
 {
-    int i, count = 0;
+    int count = 0;
 
-    for (i = 0; i < plan->nstages; i++) {
+    for (int i = 0; i < plan->nstages; i++) {
         const lfuse__step *s = plan->stages[i].alternatives[0].steps;
         count += s->kind == LFUSE__STEP_BUNDLE ? s->nchildren : plan->stages[i].alternatives[0].nsteps;
     }
@@ -274,19 +271,18 @@ TEST_LOOP(the_stack_case_combined, 1, 3)
 
 TEST(the_embedding_case)
 {
-    lfuse_value y = lfuse_constant(g, 0), part, gamma, beta;
+    lfuse_value y = lfuse_constant(g, 0);
     char name[4][16];
-    int i;
 
-    for (i = 0; i < 26; i++) {
+    for (int i = 0; i < 26; i++) {
         snprintf(name[0], sizeof name[0], "t%d", i);
         snprintf(name[1], sizeof name[1], "gamma%d", i);
         snprintf(name[2], sizeof name[2], "beta%d", i);
         snprintf(name[3], sizeof name[3], "i%d", i);
-        gamma = lfuse_frozen(g, name[1], LFUSE_F32, 1, LFUSE_DIMS(64));
-        beta = lfuse_frozen(g, name[2], LFUSE_F32, 1, LFUSE_DIMS(64));
-        part = lfuse_gather(lfuse_frozen(g, name[0], LFUSE_F32, 2, LFUSE_DIMS(1000 * (i + 1), 64)),
-                      lfuse_input(g, name[3], LFUSE_I32, 1, LFUSE_DIMS(2048)));
+        lfuse_value gamma = lfuse_frozen(g, name[1], LFUSE_F32, 1, LFUSE_DIMS(64));
+        lfuse_value beta = lfuse_frozen(g, name[2], LFUSE_F32, 1, LFUSE_DIMS(64));
+        lfuse_value part = lfuse_gather(lfuse_frozen(g, name[0], LFUSE_F32, 2, LFUSE_DIMS(1000 * (i + 1), 64)),
+                                  lfuse_input(g, name[3], LFUSE_I32, 1, LFUSE_DIMS(2048)));
         part = lfuse_tanh(lfuse_layernorm(part, 1, gamma, beta, 1e-5));
         y = i ? rig_concat(y, part, 1) : part;
     }

@@ -157,9 +157,8 @@ TEST(many_reductions)
 {
     const lfuse_value w = rig_list("w");
     char name[] = "a";
-    int i;
 
-    for (i = 0; i < 12; i++, name[0]++)
+    for (int i = 0; i < 12; i++, name[0]++)
         lfuse_output(g, name, lfuse_member_sum(lfuse_mul(w, rig_number(i + 2))));
     rig_make(0);
     ck_assert_int_eq(plan->nstages, 2);

@@ -57,9 +57,9 @@ static int networks(int *layers)
 
 static void expect(int count, int layers)
 {
-    int found, all;
+    int all;
     rig_make(0);
-    found = networks(&all);
+    int found = networks(&all);
     ck_assert_msg(found == count && all == layers, "%d networks of %d layers: %s", found, all, text.data);
 }
 
@@ -94,9 +94,8 @@ TEST(any_rows)
 /* What a vendor's product leaves to a kernel of its own is part of the layer. */
 TEST(other_epilogues)
 {
-    lfuse_value x;
     gpu();
-    x = input(8);
+    lfuse_value x = input(8);
     for (int i = 0; i < 3; i++)
         x = lfuse_gelu(lfuse_mul(lfuse_matmul(x, frozen("w", i, LFUSE_F32, 2, LFUSE_DIMS(WIDTH, WIDTH))),
                                  frozen("s", i, LFUSE_F32, 1, LFUSE_DIMS(WIDTH))));
@@ -125,11 +124,10 @@ static const lfuse__step *only_network(void)
 /* The last one has another epilogue, or none, of operands that the others have. */
 TEST(unlike_end)
 {
-    const lfuse__step *network;
     gpu();
     lfuse_output(g, "y", lfuse_matmul(chain(input(2), 0, 3), frozen("w", 3, LFUSE_F32, 2, LFUSE_DIMS(WIDTH, 10))));
     expect(1, 4);
-    network = only_network();
+    const lfuse__step *network = only_network();
     ck_assert_int_eq(network->body.nstores, 2);
     ck_assert_int_eq(network->noperands, 5); /* a, b, the sum, bias, result */
     ck_assert_int_eq(network->body.stores[0].operand, network->body.stores[1].operand);
@@ -149,13 +147,12 @@ static lfuse_value scaled(lfuse_value x, int i)
 TEST(operands_in_common)
 {
     for (int first = 0; first < 2; first++) {
-        const lfuse__step *network;
         gpu();
         lfuse_value x = input(2);
         for (int i = 0; i < 4; i++) x = i % 2 == first ? scaled(x, i) : layer(x, i, WIDTH, WIDTH);
         lfuse_output(g, "y", x);
         expect(1, 4);
-        network = only_network();
+        const lfuse__step *network = only_network();
         ck_assert_int_eq(network->body.nstores, 2);
         ck_assert_int_eq(network->noperands, 6);
         for (int i = 0; i < 4; i++) {
@@ -177,9 +174,8 @@ TEST(operands_in_common)
 /* A fifth epilogue begins another launch. */
 TEST(many_epilogues)
 {
-    lfuse_value x;
     gpu();
-    x = layer(input(2), 0, WIDTH, WIDTH);
+    lfuse_value x = layer(input(2), 0, WIDTH, WIDTH);
     x = scaled(x, 1);
     x = lfuse_tanh(scaled(x, 2));
     x = lfuse_matmul(x, frozen("w", 3, LFUSE_F32, 2, LFUSE_DIMS(WIDTH, WIDTH)));
@@ -191,9 +187,8 @@ TEST(many_epilogues)
 /* As many places as a launch has argument words for: of twelve layers with two operands, and three. */
 TEST(many_places)
 {
-    lfuse_value x;
     gpu();
-    x = input(2);
+    lfuse_value x = input(2);
     for (int i = 0; i < 12; i++) x = scaled(x, i);
     lfuse_output(g, "y", lfuse_matmul(x, frozen("w", 12, LFUSE_F32, 2, LFUSE_DIMS(WIDTH, WIDTH))));
     expect(1, 12);
@@ -202,9 +197,8 @@ TEST(many_places)
 /* What is handed on is somebody else's too: an output, or a later layer's. */
 TEST(seen_between)
 {
-    lfuse_value h;
     gpu();
-    h = chain(input(2), 0, 2);
+    lfuse_value h = chain(input(2), 0, 2);
     lfuse_output(g, "h", h);
     lfuse_output(g, "y", chain(h, 2, 2));
     expect(2, 4);
@@ -212,10 +206,9 @@ TEST(seen_between)
 
 TEST(skipped_over)
 {
-    lfuse_value h, last;
     gpu();
-    h = chain(input(2), 0, 2);
-    last = chain(h, 2, 2);
+    lfuse_value h = chain(input(2), 0, 2);
+    lfuse_value last = chain(h, 2, 2);
     lfuse_output(g, "y", lfuse_add(last, h));
     expect(2, 4); /* the last adds what the first two came to */
 }
@@ -230,9 +223,8 @@ TEST(alone)
 /* The result goes where x was: nothing of its launch may read that. */
 TEST(updates)
 {
-    lfuse_value x;
     gpu();
-    x = input(1);
+    lfuse_value x = input(1);
     lfuse_update(x, chain(x, 0, 3));
     expect(1, 2);
     ck_assert(!plan->stages[0].network);
@@ -241,9 +233,8 @@ TEST(updates)
 /* Where the last layer is a launch of its own, it is that which stores, and the network that reads. */
 TEST(updates_behind_a_network)
 {
-    lfuse_value x;
     gpu();
-    x = input(4);
+    lfuse_value x = input(4);
     lfuse_update(x, chain(x, 0, 3));
     expect(1, 2);
     ck_assert(plan->stages[0].network && !plan->stages[plan->nstages - 1].network);
@@ -313,9 +304,8 @@ TEST(of_the_vendor)
 
 TEST(narrow_types)
 {
-    lfuse_value x;
     gpu();
-    x = lfuse_input(g, "x", LFUSE_F16, 2, LFUSE_DIMS(4, WIDTH));
+    lfuse_value x = lfuse_input(g, "x", LFUSE_F16, 2, LFUSE_DIMS(4, WIDTH));
     for (int i = 0; i < 3; i++)
         x = lfuse_relu(lfuse_matmul(x, frozen("w", i, LFUSE_F16, 2, LFUSE_DIMS(WIDTH, WIDTH))));
     lfuse_output(g, "y", x);
@@ -329,9 +319,9 @@ TEST(narrow_types)
 /* Of operands of two types there are no such kernels, nor of what is stored as another one. */
 TEST(mixed_types)
 {
-    lfuse_value x, w[3];
+    lfuse_value w[3];
     gpu();
-    x = lfuse_input(g, "x", LFUSE_F16, 2, LFUSE_DIMS(4, WIDTH));
+    lfuse_value x = lfuse_input(g, "x", LFUSE_F16, 2, LFUSE_DIMS(4, WIDTH));
     for (int i = 0; i < 3; i++) w[i] = frozen("w", i, LFUSE_BF16, 2, LFUSE_DIMS(WIDTH, WIDTH));
     for (int i = 0; i < 3; i++) x = lfuse_relu(lfuse_matmul_as(x, w[i], LFUSE_F16, LFUSE_PRECISION_FULL));
     lfuse_output(g, "y", x);

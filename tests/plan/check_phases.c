@@ -49,14 +49,13 @@ TEST(a_norm_of_everything)
 TEST(columns_keep_the_order_of_memory)
 {
     const lfuse_value x = rig_input("x", 2, LFUSE_DIMS(100000, 64));
-    const lfuse__step *last;
 
     lfuse_output(g, "y", lfuse_sub(x, rig_reduce(x, LFUSE__REDUCE_MAX, 1, (const int[]){ 0 }, 1)));
     rig_facts.simd = 32;
     rig_expect("(rows 64 x 100000 1 (y (sub x (max x))))");
     ck_assert_str_eq(rig_alternative(0, 1), "phases: (rows 64 x 100000 1 (t0 (max x))) "
                                             "(pointwise 100000 x 64 (y (sub x t0)))");
-    last = &plan->stages[0].alternatives[1].steps[1];
+    const lfuse__step *last = &plan->stages[0].alternatives[1].steps[1];
     ck_assert_mem_eq(last->operands[0].axis, ((const int8_t[]){ 0, 1, -1, -1, -1, -1, -1, -1 }), LFUSE_MAX_RANK);
     ck_assert_mem_eq(last->operands[1].axis, ((const int8_t[]){ -1, 0, -1, -1, -1, -1, -1, -1 }), LFUSE_MAX_RANK);
 }

@@ -29,11 +29,10 @@ TEST(views_are_axes)
     const int turn[] = { 2, 0, 1 };
     const lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 3, LFUSE_DIMS(2, 3, 4));
     const lfuse_value r = lfuse_input(g, "r", LFUSE_F32, 2, LFUSE_DIMS(3, 1));
-    const lfuse__operand *o;
 
     lfuse_output(g, "y", lfuse_add(lfuse_permute(x, turn), lfuse_transpose(r)));
     rig_expect("(pointwise 4 x 2 x 3 (y (add x r)))");
-    o = plan->stages[0].alternatives[0].steps[0].operands;
+    const lfuse__operand *o = plan->stages[0].alternatives[0].steps[0].operands;
     ck_assert_mem_eq(o[0].axis, ((const int8_t[]){ 2, 0, 1, -1, -1, -1, -1, -1 }), LFUSE_MAX_RANK);
     ck_assert_mem_eq(o[1].axis, ((const int8_t[]){ -1, -1, 0, -1, -1, -1, -1, -1 }), LFUSE_MAX_RANK);
 }
@@ -100,26 +99,24 @@ TEST(many_operands_are_split)
 {
     lfuse_value s = vector("x");
     char name[16];
-    int i, k;
 
-    for (i = 0; i < 40; i++) {
+    for (int i = 0; i < 40; i++) {
         snprintf(name, sizeof name, "a%d", i);
         s = lfuse_add(s, vector(name));
     }
     lfuse_output(g, "s", s);
     rig_make(LFUSE_NO_BUNDLES);
     ck_assert_int_eq(plan->nstages, 4);
-    for (i = 0; i < plan->nstages; i++)
-        for (k = 0; k < plan->stages[i].nalternatives; k++)
+    for (int i = 0; i < plan->nstages; i++)
+        for (int k = 0; k < plan->stages[i].nalternatives; k++)
             ck_assert_int_le(plan->stages[i].alternatives[k].steps[0].noperands, LFUSE__MAX_BUFFERS);
 }
 
 TEST(long_chains_are_split)
 {
     lfuse_value x = vector("x");
-    int i;
 
-    for (i = 0; i < 5000; i++) x = lfuse_sin(x);
+    for (int i = 0; i < 5000; i++) x = lfuse_sin(x);
     lfuse_output(g, "y", x);
     rig_make(LFUSE_NO_BUNDLES);
     ck_assert_int_gt(plan->nstages, 19);
@@ -130,14 +127,13 @@ TEST(many_results_are_split)
 {
     const lfuse_value e = lfuse_exp(vector("x"));
     char name[16];
-    int i;
 
-    for (i = 0; i < 30; i++) {
+    for (int i = 0; i < 30; i++) {
         snprintf(name, sizeof name, "y%d", i);
         lfuse_output(g, name, lfuse_add(e, rig_number(i + 1)));
     }
     rig_make(LFUSE_NO_BUNDLES);
-    for (i = 0; i < plan->nstages; i++)
+    for (int i = 0; i < plan->nstages; i++)
         ck_assert_int_le(plan->stages[i].alternatives[0].steps[0].noperands, LFUSE__MAX_BUFFERS);
 }
 
@@ -224,12 +220,11 @@ TEST(a_whole_gemm)
     const lfuse_value a = lfuse_input(g, "a", LFUSE_F32, 2, LFUSE_DIMS(m, 3)), b = lfuse_input(g, "b", LFUSE_F32, 2,
         LFUSE_DIMS(n, 3));
     const lfuse_value c = lfuse_input(g, "c", LFUSE_F32, 2, LFUSE_DIMS(m, n));
-    const lfuse__operand *o;
 
     lfuse_update(c, lfuse_add(lfuse_mul(lfuse_matmul(a, lfuse_transpose(b)), lfuse_scalar(g, "alpha")),
                               lfuse_mul(c, lfuse_scalar(g, "beta"))));
     rig_expect("(gemm m x n x 3 (add (mul acc alpha) (mul c beta)))");
-    o = plan->stages[0].alternatives[0].steps[0].operands;
+    const lfuse__operand *o = plan->stages[0].alternatives[0].steps[0].operands;
     ck_assert_int_eq(o[1].axis[0], 1);
     ck_assert_int_eq(o[1].axis[1], 0);
     ck_assert_str_eq(rig_alternative(0, 1), "vendor+pointwise: (gemm m x n x 3 acc) "

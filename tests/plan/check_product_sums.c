@@ -58,12 +58,10 @@ TEST(beside_the_gradient)
 /* Walked by rows and columns of the product; the sum by columns alone. */
 TEST(walks)
 {
-    const lfuse__step *s;
-
     on_gpu(LFUSE__PRODUCTS_PORTABLE);
     both(gradient(LFUSE_F32, 512));
     rig_make(0);
-    s = plan->stages[0].alternatives[0].steps;
+    const lfuse__step *s = plan->stages[0].alternatives[0].steps;
     for (int i = 0; i < s->body.nstores; i++) {
         const lfuse__operand *o = &s->operands[s->body.stores[i].operand];
         const bool sum = s->body.instr[s->body.stores[i].reg].kind == LFUSE__I_REDUCE;

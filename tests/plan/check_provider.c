@@ -195,9 +195,8 @@ TEST(both_where_they_are_measured)
                                              { "native", "vendor+pointwise", NULL } };
     const lfuse_plan_options measured = { .effort = LFUSE_EFFORT_MEASURE };
     lfuse__plan_body *made;
-    int i, k, m;
 
-    for (i = 0; i < 4; i++) {
+    for (int i = 0; i < 4; i++) {
         gpu(i & 1 ? LFUSE__PRODUCTS_TUNED : LFUSE__PRODUCTS_PORTABLE);
         lfuse_graph_destroy(g);
         g = lfuse_graph_create();
@@ -211,9 +210,9 @@ TEST(both_where_they_are_measured)
         ck_assert_msg(!lfuse__plan_make(canonical, &rig_facts, &lfuse__products_advice, &measured, &made), "%s",
                       lfuse__error_message());
         ck_assert_int_eq(made->nstages, 1);
-        m = i < 2 ? 3 : 2;
+        int m = i < 2 ? 3 : 2;
         ck_assert_int_eq(made->stages[0].nalternatives, m);
-        for (k = 0; k < m; k++) ck_assert_str_eq(made->stages[0].alternatives[k].name, names[i / 2][k]);
+        for (int k = 0; k < m; k++) ck_assert_str_eq(made->stages[0].alternatives[k].name, names[i / 2][k]);
         lfuse__plan_free(made);
     }
 }

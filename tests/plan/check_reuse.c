@@ -156,13 +156,11 @@ TEST(what_gets_too_large_is_stored)
 {
     lfuse_value sum = { g, -1 };
     char name[16];
-    int i;
 
-    for (i = 0; i < 14; i++) {
-        lfuse_value x, v;
+    for (int i = 0; i < 14; i++) {
         snprintf(name, sizeof name, "x%d", i);
-        x = rig_input(name, 2, LFUSE_DIMS(4, 8));
-        v = lfuse_mul(lfuse_mul(x, rig_row(x, LFUSE__REDUCE_MAX)), rig_number(2));
+        lfuse_value x = rig_input(name, 2, LFUSE_DIMS(4, 8));
+        lfuse_value v = lfuse_mul(lfuse_mul(x, rig_row(x, LFUSE__REDUCE_MAX)), rig_number(2));
         snprintf(name, sizeof name, "y%d", i);
         lfuse_output(g, name, rig_row(v, LFUSE__REDUCE_SUM));
         v = lfuse_transpose(v);
@@ -178,9 +176,8 @@ TEST(the_choice_is_made_when_nothing_is_too_large)
 {
     const lfuse_value v = lfuse_mul(matrix("x"), rig_number(2));
     lfuse_value y = v;
-    int i;
 
-    for (i = 0; i < LFUSE__BODY_INSTRUCTIONS; i++) y = lfuse_sin(y);
+    for (int i = 0; i < LFUSE__BODY_INSTRUCTIONS; i++) y = lfuse_sin(y);
     lfuse_output(g, "y", lfuse_add(y, v));
     rig_make(LFUSE_NO_BUNDLES);
     rig_check_order();

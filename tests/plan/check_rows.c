@@ -111,9 +111,8 @@ TEST(siblings_stay_small_enough)
 {
     const lfuse_value x = matrix("x");
     char name[16];
-    int i;
 
-    for (i = 0; i < 40; i++) {
+    for (int i = 0; i < 40; i++) {
         snprintf(name, sizeof name, "y%d", i);
         lfuse_output(g, name, lfuse_mul(x, rig_number(i + 2)));
     }
@@ -135,12 +134,11 @@ TEST(elements_and_rows_are_stored_by_one_kernel)
 TEST(columns)
 {
     const lfuse_value x = matrix("x"), s = rig_reduce(x, LFUSE__REDUCE_SUM, 1, first, 0);
-    const lfuse__step *step;
 
     lfuse_output(g, "y", lfuse_sub(x, s));
     lfuse_output(g, "r", lfuse_sqrt(s));
     rig_expect("(rows 8 x 4 1 (y (sub x %1=(sum x))) (r (sqrt %1)))");
-    step = plan->stages[0].alternatives[0].steps;
+    const lfuse__step *step = plan->stages[0].alternatives[0].steps;
     ck_assert_mem_eq(step->operands[0].axis, ((const int8_t[]){ 1, 0, -1, -1, -1, -1, -1, -1 }), LFUSE_MAX_RANK);
     ck_assert_mem_eq(step->operands[2].axis, ((const int8_t[]){ 0, -1, -1, -1, -1, -1, -1, -1 }), LFUSE_MAX_RANK);
 }
@@ -218,11 +216,10 @@ TEST(a_product_stands_between)
 TEST(narrow_sums_are_rounded_behind)
 {
     const lfuse_value x = lfuse_input(g, "x", LFUSE_F16, 2, LFUSE_DIMS(4, 8));
-    const lfuse__body *b;
 
     lfuse_output(g, "y", lfuse_div(x, sum(x)));
     rig_expect("(rows 4 x 8 1 (y (div x (f16 (sum x)))))");
-    b = &plan->stages[0].alternatives[0].steps->body;
+    const lfuse__body *b = &plan->stages[0].alternatives[0].steps->body;
     ck_assert_int_eq(b->instr[1].kind, LFUSE__I_REDUCE);
     ck_assert_int_eq(b->instr[1].type, LFUSE_F32);
 }
@@ -277,11 +274,10 @@ TEST_LOOP(adversarial_graphs_have_an_order, 0, 300)
     unsigned state = (unsigned)_i * 7919u + 1u;
     lfuse_value v[40];
     char name[16];
-    int i;
 
     v[0] = rig_input("x", 2, LFUSE_DIMS(4, 4));
     v[1] = rig_input("z", 2, LFUSE_DIMS(4, 4));
-    for (i = 2; i < 40; i++) {
+    for (int i = 2; i < 40; i++) {
         const lfuse_value a = v[draw(&state, (unsigned)i)], b = v[draw(&state, (unsigned)i)];
         switch (draw(&state, 7)) {
         case 0: v[i] = lfuse_add(a, b); break;

@@ -60,13 +60,10 @@ TEST(a_chain)
 /* Both sides of k, and what meets between two layers, are padded alike. */
 TEST(padding)
 {
-    const lfuse__step *s;
-    int64_t rows;
-
     two_layers(33, 50, 70);
     rig_strassen = LFUSE_STRASSEN_TWO;
     rig_make(NATIVE_FREE);
-    s = step_at(0, 0);
+    const lfuse__step *s = step_at(0, 0);
     ck_assert(s->strassen.rows == 64 && s->strassen.columns == 80);
     s = step_at(0, 1);
     ck_assert(s->strassen.rows == 36 && s->strassen.columns == 64);
@@ -78,17 +75,17 @@ TEST(padding)
     rig_make(NATIVE_FREE);
     ck_assert(step_at(0, 0)->strassen.rows == 64 && step_at(0, 0)->strassen.columns == 128);
     ck_assert(lfuse__size_is_number(step_at(0, 3)->strassen.columns));
-    rows = step_at(0, 3)->strassen.rows;
+    int64_t rows = step_at(0, 3)->strassen.rows;
     ck_assert_int_eq(rows, 36);
 }
 
 /* A pre-activation is stored beside what goes on; what others read too is stored as well. */
 TEST(results_in_between)
 {
-    lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(16, 16)), p, h;
+    lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(16, 16));
 
-    p = lfuse_matmul(x, frozen("u", 16, 16));
-    h = lfuse_relu(p);
+    lfuse_value p = lfuse_matmul(x, frozen("u", 16, 16));
+    lfuse_value h = lfuse_relu(p);
     lfuse_output(g, "p", p);
     lfuse_output(g, "h", h);
     lfuse_output(g, "y", lfuse_matmul(h, frozen("v", 16, 16)));
@@ -144,9 +141,8 @@ TEST(narrow_operands)
     static const struct { lfuse_type type; const char *name; } types[] = { { LFUSE_F16, "f16" },
                                                                           { LFUSE_BF16, "bf16" } };
     char expected[512];
-    int i, k;
 
-    for (i = 0; i < 2; i++) {
+    for (int i = 0; i < 2; i++) {
         lfuse_value x = lfuse_input(g, "x", types[i].type, 2, LFUSE_DIMS(16, 20));
         lfuse_value b = lfuse_input(g, "b", types[i].type, 1, LFUSE_DIMS(32));
         lfuse_value h = lfuse_matmul(x, lfuse_frozen(g, "u", types[i].type, 2, LFUSE_DIMS(20, 32)));
@@ -162,7 +158,7 @@ TEST(narrow_operands)
                  "(strassen 16 x 9 of 1 (y acc)) (levels 1 16 x 32 x 20 as asked) (levels 1 16 x 9 x 32 as asked)",
                  types[i].name, types[i].name);
         rig_expect(expected);
-        for (k = 0; k < plan->nbuffers; k++)
+        for (int k = 0; k < plan->nbuffers; k++)
             ck_assert_int_eq(plan->buffers[k].type, k == 3 || k == 6 ? LFUSE_F32 : types[i].type);
         ck_assert_int_eq(step_at(0, 0)->strassen.rows, 32);
         rig_facts.vector_lanes = true;
@@ -294,11 +290,8 @@ TEST(unknown_device)
 /* Each layer has its own levels; of sizes that vary the least counts. */
 TEST(automatic_levels)
 {
-    lfuse_value x;
-    lfuse_size m;
-
     rig_h200();
-    x = lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(4096, 4096));
+    lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(4096, 4096));
     x = lfuse_relu(lfuse_matmul(x, frozen("u", 4096, 4096)));
     lfuse_output(g, "y", lfuse_matmul(x, frozen("v", 4096, 16)));
     rig_strassen = LFUSE_STRASSEN_AUTO;
@@ -311,7 +304,7 @@ TEST(automatic_levels)
     rig_teardown();
     rig_setup();
     rig_h200();
-    m = lfuse_size_var(g, "m", 1, 8192);
+    lfuse_size m = lfuse_size_var(g, "m", 1, 8192);
     two_layers(m, 8192, 8192);
     rig_strassen = LFUSE_STRASSEN_AUTO;
     rig_make(NATIVE_FREE);

@@ -37,13 +37,12 @@ TEST(small_products)
                                         { 512, 512, 512 }, { 1024, 1024, 1024 }, { 32, 8192, 8192 }, { 4096, 4096, 64 },
                                         { 64, 8192, 8192 } };
     double gain;
-    size_t i;
 
     rig_h200();
-    for (i = 0; i < sizeof sizes / sizeof *sizes; i++)
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
         ck_assert_msg(!levels_of(sizes[i][0], sizes[i][1], sizes[i][2], &gain), "%d: %g", (int)i, gain);
     rig_facts.product_rate = 25e12; /* latencies are as long where products are slower */
-    for (i = 1; i < 4; i++)
+    for (size_t i = 1; i < 4; i++)
         ck_assert_msg(!levels_of(sizes[i][0], sizes[i][1], sizes[i][2], &gain), "%d: %g", (int)i, gain);
 }
 
@@ -63,14 +62,13 @@ TEST(faster_products)
 TEST(variable_operands)
 {
     lfuse__strassen_problem p = { .type = LFUSE_F32, .result = LFUSE_F32, .m = 4096, .n = 4096, .k = 4096 };
-    double frozen_time, left_time, both_time;
 
     rig_h200();
-    frozen_time = lfuse__strassen_time(&rig_facts, &p, 1);
+    double frozen_time = lfuse__strassen_time(&rig_facts, &p, 1);
     p.variable_left = true;
-    left_time = lfuse__strassen_time(&rig_facts, &p, 1);
+    double left_time = lfuse__strassen_time(&rig_facts, &p, 1);
     p.variable_right = true;
-    both_time = lfuse__strassen_time(&rig_facts, &p, 1);
+    double both_time = lfuse__strassen_time(&rig_facts, &p, 1);
     ck_assert(frozen_time < left_time && left_time < both_time);
     /* 1.75 and 2.75 times the matrix, at 0.95 of the copies' rate. */
     ck_assert(fabs((left_time - frozen_time) * 4.27e12 * 0.95 / (4.0 * 4096 * 4096) - 1.75) < 1e-6);
@@ -82,7 +80,7 @@ TEST(narrow_products)
 {
     lfuse__strassen_problem p = { .type = LFUSE_F16, .result = LFUSE_F16, .m = 4096, .n = 4096, .k = 4096,
                                   .variable_left = true };
-    double gain, one, two;
+    double gain;
 
     rig_h200();
     ck_assert_int_eq(lfuse__strassen_levels(&rig_facts, &p, &gain), 0);
@@ -96,9 +94,9 @@ TEST(narrow_products)
     rig_facts.product_rate16[1] = 51e12; /* no units for matrices */
     ck_assert_int_ne(lfuse__strassen_levels(&rig_facts, &p, &gain), 0);
     /* Products of 4 bytes are read, factors of 2 written. */
-    one = lfuse__strassen_time(&rig_facts, &p, 1);
+    double one = lfuse__strassen_time(&rig_facts, &p, 1);
     p.variable_left = false;
-    two = lfuse__strassen_time(&rig_facts, &p, 1);
+    double two = lfuse__strassen_time(&rig_facts, &p, 1);
     ck_assert(fabs((one - two) * 4.27e12 * 0.95 / (2.0 * 4096 * 4096) - 1.75) < 1e-6);
 }
 

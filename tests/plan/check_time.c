@@ -30,9 +30,8 @@ static void deep(int layers)
 {
     lfuse_value x = rig_input("x", 2, LFUSE_DIMS(64, 64));
     char name[16];
-    int i;
 
-    for (i = 0; i < layers; i++) {
+    for (int i = 0; i < layers; i++) {
         snprintf(name, sizeof name, "w%d", i);
         x = lfuse_add(x, lfuse_gelu(lfuse_matmul(normalised(x), rig_input(name, 2, LFUSE_DIMS(64, 64)))));
     }
@@ -43,9 +42,8 @@ static void deep(int layers)
 static void wide(int towers)
 {
     char name[16];
-    int i;
 
-    for (i = 0; i < towers; i++) {
+    for (int i = 0; i < towers; i++) {
         snprintf(name, sizeof name, "x%d", i);
         lfuse_output(g, name + 1, lfuse_tanh(normalised(rig_input(name, 2, LFUSE_DIMS(64 + i, 64)))));
     }
@@ -55,20 +53,18 @@ static void wide(int towers)
 static void chain(int nodes)
 {
     lfuse_value x = rig_input("x", 1, LFUSE_DIMS(64));
-    int i;
 
-    for (i = 0; i < nodes; i++) x = i % 3 ? lfuse_sin(x) : lfuse_add(x, rig_number(i));
+    for (int i = 0; i < nodes; i++) x = i % 3 ? lfuse_sin(x) : lfuse_add(x, rig_number(i));
     lfuse_output(g, "y", x);
 }
 
 /* Milliseconds for a thousand nodes: the figure to reach is 20; slow machines and sanitizers get more. */
 static void check(const char *what)
 {
-    double best = 1e9, begin, took;
-    int i;
+    double best = 1e9, took;
 
-    for (i = 0; i < 3; i++) {
-        begin = now();
+    for (int i = 0; i < 3; i++) {
+        double begin = now();
         rig_make(0);
         took = now() - begin;
         if (took < best) best = took;

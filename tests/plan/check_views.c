@@ -142,9 +142,8 @@ TEST(a_stack_is_a_concatenation)
 {
     const lfuse_value x = rig_input("x", 2, LFUSE_DIMS(4, 6));
     lfuse_value parts[3];
-    int i;
 
-    for (i = 0; i < 3; i++)
+    for (int i = 0; i < 3; i++)
         parts[i] = lfuse_reshape(lfuse_exp(lfuse_slice(x, 1, 2 * i, 2, 1)), 3, LFUSE_DIMS(1, 4, 2));
     lfuse_output(g, "z", rig_concat(rig_concat(parts[0], parts[1], 0), parts[2], 0));
     rig_expect("(pointwise 4 x 2 (z (exp x))) (pointwise 4 x 2 (z[1,i0,i1] (exp x[i0,2+i1]))) "

@@ -69,12 +69,11 @@ void rig_make(unsigned disable)
 const char *rig_alternative(int stage, int i)
 {
     const lfuse__alternative *a = &plan->stages[stage].alternatives[i];
-    int k;
 
     ck_assert_int_lt(i, plan->stages[stage].nalternatives);
     lfuse__strbuf_clear(&text);
     lfuse__strbuf_format(&text, "%s:", a->name);
-    for (k = 0; k < a->nsteps; k++) {
+    for (int k = 0; k < a->nsteps; k++) {
         lfuse__strbuf_add(&text, " ");
         lfuse__step_print(plan, &a->steps[k], canonical, &text);
     }
@@ -95,9 +94,7 @@ static storing *of(storing *all, const lfuse__operand *o)
 
 static void check_reads(storing *all, const lfuse__step *s, int step, int child)
 {
-    int i;
-
-    for (i = 0; i < s->noperands; i++) {
+    for (int i = 0; i < s->noperands; i++) {
         const lfuse__operand *o = &s->operands[i];
         const storing *w = of(all, o);
         if (o->written || !w) continue;
@@ -110,9 +107,7 @@ static void check_reads(storing *all, const lfuse__step *s, int step, int child)
 
 static void note_stores(storing *all, const lfuse__step *s, int step, int child)
 {
-    int i;
-
-    for (i = 0; i < s->noperands; i++)
+    for (int i = 0; i < s->noperands; i++)
         if (s->operands[i].written && of(all, &s->operands[i]))
             *of(all, &s->operands[i]) = (storing){ step, child };
 }
@@ -121,23 +116,22 @@ static void check_step(storing *all, const lfuse__step *s, int at)
 {
     lfuse__step *children;
     const int nchildren = lfuse__step_children(s, &children);
-    int k;
 
     if (s->kind != LFUSE__STEP_BUNDLE) check_reads(all, s, at, -1);
     note_stores(all, s, at, -1);
-    for (k = 0; k < nchildren; k++) note_stores(all, &children[k], at, k);
-    for (k = 0; k < nchildren; k++) check_reads(all, &children[k], at, k);
+    for (int k = 0; k < nchildren; k++) note_stores(all, &children[k], at, k);
+    for (int k = 0; k < nchildren; k++) check_reads(all, &children[k], at, k);
 }
 
 void rig_check_order(void)
 {
     storing *all = malloc(((size_t)plan->graph->nnames + (size_t)plan->nbuffers + 1) * sizeof *all);
-    int i, k, at = 0;
+    int at = 0;
 
     ck_assert(all);
-    for (i = 0; i < plan->graph->nnames + plan->nbuffers; i++) all[i] = (storing){ -1, -1 };
-    for (i = 0; i < plan->nstages; i++)
-        for (k = 0; k < plan->stages[i].alternatives[0].nsteps; k++)
+    for (int i = 0; i < plan->graph->nnames + plan->nbuffers; i++) all[i] = (storing){ -1, -1 };
+    for (int i = 0; i < plan->nstages; i++)
+        for (int k = 0; k < plan->stages[i].alternatives[0].nsteps; k++)
             check_step(all, &plan->stages[i].alternatives[0].steps[k], at++);
     free(all);
 }
@@ -166,13 +160,13 @@ lfuse_value rig_reduce(lfuse_value a, lfuse__reduce op, int count, const int *ax
 {
     const lfuse__node *in = &g->nodes[a.id];
     lfuse__node n = lfuse__build_node(LFUSE__REDUCE, (lfuse_type)in->type);
-    int i, k = 0;
+    int k = 0;
 
     n.op = (uint8_t)op;
     n.nin = 1;
     n.in[0] = a.id;
     n.keepdims = keepdims != 0;
-    for (i = 0; i < in->rank; i++) {
+    for (int i = 0; i < in->rank; i++) {
         const bool goes = k < count && axes[k] == i;
         if (goes) n.axes[k++] = (int8_t)i;
         if (!goes || keepdims) n.shape[n.rank++] = goes ? 1 : in->shape[i];

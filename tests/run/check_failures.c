@@ -41,10 +41,9 @@ static lfuse_status plan_dense(scene *s)
     const lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(N, N)), b = lfuse_frozen(g, "b", LFUSE_F32,
         1, LFUSE_DIMS(N));
     const lfuse_value w = lfuse_exp(lfuse_frozen(g, "w", LFUSE_F32, 2, LFUSE_DIMS(N, N)));
-    lfuse_status status;
 
     lfuse_output(g, "y", lfuse_gelu(lfuse_add(lfuse_matmul(x, w), b)));
-    status = lfuse_plan_create(s->dev, g, NULL, &s->dense);
+    lfuse_status status = lfuse_plan_create(s->dev, g, NULL, &s->dense);
     lfuse_graph_destroy(g);
     return status;
 }
@@ -54,10 +53,9 @@ static lfuse_status plan_step(scene *s)
 {
     lfuse_graph *g = lfuse_graph_create();
     const lfuse_value l = lfuse_list_input(g, "l", LFUSE_F32, LFUSE_RANK_ANY);
-    lfuse_status status;
 
     lfuse_update(l, lfuse_sub(l, lfuse_mul(lfuse_div(l, lfuse_member_sum(lfuse_mul(l, l))), lfuse_scalar(g, "lr"))));
-    status = lfuse_plan_create(s->dev, g, &by, &s->step);
+    lfuse_status status = lfuse_plan_create(s->dev, g, &by, &s->step);
     lfuse_graph_destroy(g);
     return status;
 }
@@ -67,11 +65,10 @@ static lfuse_status plan_rows(scene *s)
 {
     lfuse_graph *g = lfuse_graph_create();
     const lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(N, N));
-    lfuse_status status;
 
     lfuse_output(g, "z", lfuse_reshape(lfuse_softmax(lfuse_flatten(x, 0, 1), 1, (const int[]){ 0 }), 2,
                                        LFUSE_DIMS(N, N)));
-    status = lfuse_plan_create(s->dev, g, NULL, &s->rows);
+    lfuse_status status = lfuse_plan_create(s->dev, g, NULL, &s->rows);
     lfuse_graph_destroy(g);
     return status;
 }
@@ -79,7 +76,6 @@ static lfuse_status plan_rows(scene *s)
 static lfuse_status make(scene *s)
 {
     static const int64_t square[] = { N, N }, line[] = { N }, turned[] = { 1, N };
-    int i;
 
     TRY(lfuse_stream_create(s->dev, &s->stream));
     TRY(lfuse_tensor_create(s->dev, LFUSE_F32, 2, square, &s->x));
@@ -89,12 +85,12 @@ static lfuse_status make(scene *s)
     TRY(lfuse_tensor_create(s->dev, LFUSE_F32, 2, square, &s->z));
     TRY(lfuse_tensor_view(s->x, 2, square, turned, 0, &s->turned_x));
     TRY(lfuse_tensor_view(s->z, 2, square, turned, 0, &s->turned_z));
-    for (i = 0; i < MEMBERS; i++) TRY(lfuse_tensor_create(s->dev, LFUSE_F32, 1, line, &s->member[i]));
+    for (int i = 0; i < MEMBERS; i++) TRY(lfuse_tensor_create(s->dev, LFUSE_F32, 1, line, &s->member[i]));
     TRY(lfuse_list_create(s->dev, LFUSE_F32, MEMBERS, s->member, &s->list));
     TRY(lfuse_tensor_fill(s->x, s->stream, 1));
     TRY(lfuse_tensor_fill(s->w, s->stream, 0));
     TRY(lfuse_tensor_fill(s->b, s->stream, -1));
-    for (i = 0; i < MEMBERS; i++) TRY(lfuse_tensor_fill(s->member[i], s->stream, 2));
+    for (int i = 0; i < MEMBERS; i++) TRY(lfuse_tensor_fill(s->member[i], s->stream, 2));
     if (lists_alone) return plan_step(s);
     TRY(plan_dense(s));
     TRY(plan_rows(s));
@@ -106,11 +102,10 @@ static lfuse_status use_lists(scene *s)
 {
     const lfuse_binding step[] = { lfuse_bind_list("l", s->list), lfuse_bind_scalar("lr", 3) };
     lfuse_tensor *row;
-    lfuse_status status;
 
     TRY(lfuse_plan_run(s->step, s->stream, step, 2));
     TRY(lfuse_tensor_view(s->x, 1, (const int64_t[]){ N }, NULL, N, &row));
-    status = lfuse_list_replace(s->list, MEMBERS - 1, 1, &row);
+    lfuse_status status = lfuse_list_replace(s->list, MEMBERS - 1, 1, &row);
     lfuse_tensor_destroy(row);
     TRY(status);
     TRY(lfuse_plan_run(s->step, s->stream, step, 2));
@@ -138,14 +133,12 @@ static lfuse_status use(scene *s)
 
 static void drop(scene *s)
 {
-    int i;
-
     lfuse_instance_destroy(s->instance);
     lfuse_plan_destroy(s->dense);
     lfuse_plan_destroy(s->step);
     lfuse_plan_destroy(s->rows);
     lfuse_list_destroy(s->list);
-    for (i = 0; i < MEMBERS; i++) lfuse_tensor_destroy(s->member[i]);
+    for (int i = 0; i < MEMBERS; i++) lfuse_tensor_destroy(s->member[i]);
     lfuse_tensor_destroy(s->turned_x);
     lfuse_tensor_destroy(s->turned_z);
     lfuse_tensor_destroy(s->z);
@@ -169,38 +162,35 @@ static lfuse_status perform(scene *s)
 static void check_lists(const scene *s)
 {
     const double once = 2 - 3 * 2 / 24.0, twice = once - 3 / (N * once);
-    int i;
 
-    for (i = 0; i < N; i++) ck_assert_msg(fabs(s->updated[i] - twice) < 1e-6, "%g", s->updated[i]);
-    for (i = 0; i < N; i++) ck_assert_msg(fabs(s->result[N + i] - (1 - 3.0 / N)) < 1e-6, "%g", s->result[N + i]);
+    for (int i = 0; i < N; i++) ck_assert_msg(fabs(s->updated[i] - twice) < 1e-6, "%g", s->updated[i]);
+    for (int i = 0; i < N; i++) ck_assert_msg(fabs(s->result[N + i] - (1 - 3.0 / N)) < 1e-6, "%g", s->result[N + i]);
 }
 
 static void check_results(const scene *s)
 {
     const double sum = N - 1, wanted = sum / 2 * erfc(-sum / sqrt(2));
-    int i;
 
     if (lists_alone) {
         check_lists(s);
         return;
     }
-    for (i = 0; i < N * N; i++) ck_assert_msg(fabs(s->result[i] - wanted) < 1e-5, "%g, not %g", s->result[i], wanted);
-    for (i = 0; i < N * N; i++) ck_assert_msg(fabs(s->share[i] - 1.0 / (N * N)) < 1e-6, "%g", s->share[i]);
-    for (i = 0; i < N; i++) ck_assert_msg(fabs(s->updated[i] - (2 - 3 * 2 / 24.0)) < 1e-6, "%g", s->updated[i]);
+    for (int i = 0; i < N * N; i++)
+        ck_assert_msg(fabs(s->result[i] - wanted) < 1e-5, "%g, not %g", s->result[i], wanted);
+    for (int i = 0; i < N * N; i++) ck_assert_msg(fabs(s->share[i] - 1.0 / (N * N)) < 1e-6, "%g", s->share[i]);
+    for (int i = 0; i < N; i++) ck_assert_msg(fabs(s->updated[i] - (2 - 3 * 2 / 24.0)) < 1e-6, "%g", s->updated[i]);
 }
 
 /* One round; false when the scenario ran to its end without meeting the failure. */
 static bool round_with(lfuse__stub_slot slot, uint64_t nth, bool persistent)
 {
-    lfuse_status status;
-    bool fired;
     scene s;
 
     memset(&s, 0, sizeof s);
     ck_assert(!lfuse_device_open("stub:0", &s.dev));
     lfuse__stub_fail(slot, nth, persistent, LFUSE_ERR_DEVICE);
-    status = perform(&s);
-    fired = lfuse__stub_fired();
+    lfuse_status status = perform(&s);
+    bool fired = lfuse__stub_fired();
     lfuse__stub_no_failure();
     if (status) ck_assert_str_ne(lfuse_last_error(), "");
     else check_results(&s);

@@ -86,12 +86,11 @@ static void check(const char *what, function *f, expression *e, lfuse_type type,
 {
     lfuse_operand operands[MOST];
     set is = set_make(result, COUNT, 5, 0, 1), wanted = set_make(result, COUNT, 6, 0, 1);
-    uint64_t before;
 
     for (int i = 0; i < count; i++) operands[i] = in[i].operand;
     loop(e, &wanted, type, in, count);
     OK(f(is.list, operands));
-    before = launches();
+    uint64_t before = launches();
     OK(f(is.list, operands));
     expect_launches(what, before);
     set_expect(what, &is, &wanted);
@@ -334,10 +333,9 @@ TEST_ON_DEVICES(functions_of_several_operands, void)
 static void powers_of(lfuse_type type, double exponent, double (*reference)(double))
 {
     set a = set_make(type, COUNT, 1, type == LFUSE_F32 ? 0.25 : -6, 6), y = set_make(type, COUNT, 4, 0, 1);
-    double *x, *is;
 
     OK(lfuse_foreach_pow(stream, y.list, lfuse_operand_list(a.list), lfuse_operand_scalar(exponent)));
-    x = set_read(&a), is = set_read(&y);
+    double *x = set_read(&a), *is = set_read(&y);
     for (int64_t m = 0; m < COUNT; m++)
         for (int64_t i = 0; i < set_size(m); i++) {
             const double wanted = reference(x[a.starts[m] + i]), got = is[y.starts[m] + i];
@@ -396,13 +394,12 @@ TEST_ON_DEVICES(data, void)
 {
     static const double zeros[COUNT], whole[COUNT] = {1, -2, 3, 4, 5, 6, -7, 8};
     static const lfuse_type types[] = {LFUSE_F32, LFUSE_F16, LFUSE_I64, LFUSE_I8};
-    uint64_t before;
 
     for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
         set s = set_make(types[i], COUNT, 1, 1, 9), other = set_make(LFUSE_F32, COUNT, 2, -4, 4);
         set back = set_make(types[i], COUNT, 3, 1, 9);
         OK(lfuse_foreach_zero(stream, s.list));
-        before = launches();
+        uint64_t before = launches();
         OK(lfuse_foreach_zero(stream, s.list));
         expect_launches("zero", before);
         expect_numbers("zero", &s, zeros);
@@ -465,15 +462,14 @@ TEST_ON_DEVICES(any_count, void)
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
         const int64_t n = counts[i];
         set a = set_make(LFUSE_F32, n, 1, -4, 4), b = set_make(LFUSE_F32, n, 2, -4, 4);
-        double *x = set_read(&a), *y = set_read(&b), *is;
-        uint64_t before;
+        double *x = set_read(&a), *y = set_read(&b);
         OK(lfuse_foreach_add(stream, a.list, a.list, lfuse_operand_list(b.list), 0.5));
         OK(lfuse_foreach_mul(stream, a.list, a.list, lfuse_operand_scalars(numbers, n)));
         OK(lfuse_foreach_mul(stream, b.list, b.list, lfuse_operand_scalar(3)));
-        before = launches();
+        uint64_t before = launches();
         OK(lfuse_foreach_mul(stream, b.list, b.list, lfuse_operand_scalar(2)));
         ck_assert_uint_eq(launches() - before, n > 0);
-        is = set_read(&a);
+        double *is = set_read(&a);
         for (int64_t m = 0; m < n; m++)
             for (int64_t k = 0; k < set_size(m); k++) {
                 const volatile float half = (float)y[b.starts[m] + k] * 0.5f;

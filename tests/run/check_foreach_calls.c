@@ -105,16 +105,15 @@ TEST(operands_that_do_not_fit)
 
 TEST(memory_that_overlaps)
 {
-    lfuse_tensor *t = ramp(1, SHAPE(8), 0, 1), *low, *high, *number_in, *vector;
-    lfuse_list *a, *b;
+    lfuse_tensor *t = ramp(1, SHAPE(8), 0, 1);
     uint64_t before;
 
-    low = new_view(t, 1, SHAPE(5), NULL, 0);
-    high = new_view(t, 1, SHAPE(5), NULL, 3);
-    number_in = new_view(t, 0, NULL, NULL, 4);
-    vector = new_view(t, 1, SHAPE(1), NULL, 2);
-    a = new_list(dev, LFUSE_F32, 1, &low);
-    b = new_list(dev, LFUSE_F32, 1, &high);
+    lfuse_tensor *low = new_view(t, 1, SHAPE(5), NULL, 0);
+    lfuse_tensor *high = new_view(t, 1, SHAPE(5), NULL, 3);
+    lfuse_tensor *number_in = new_view(t, 0, NULL, NULL, 4);
+    lfuse_tensor *vector = new_view(t, 1, SHAPE(1), NULL, 2);
+    lfuse_list *a = new_list(dev, LFUSE_F32, 1, &low);
+    lfuse_list *b = new_list(dev, LFUSE_F32, 1, &high);
     SAYS(OVERLAP, lfuse_foreach_neg(stream, a, b), "lfuse_foreach_neg: \"to\" member 0, which is written, overlaps");
     SAYS(OVERLAP, lfuse_foreach_mul(stream, a, a, of(b)), "overlaps \"b\" member 0");
     SAYS(OVERLAP, lfuse_foreach_mul(stream, a, a, lfuse_operand_tensor(number_in)), "\"b\"");
@@ -125,13 +124,13 @@ TEST(memory_that_overlaps)
 
 TEST(other_devices)
 {
-    lfuse_list *a = lists(LFUSE_F32, 2, NULL), *b;
+    lfuse_list *a = lists(LFUSE_F32, 2, NULL);
     lfuse_device *mine = dev, *other;
     uint64_t before;
 
     OK(lfuse_device_open("stub:0", &other));
     dev = other;
-    b = lists(LFUSE_F32, 2, NULL);
+    lfuse_list *b = lists(LFUSE_F32, 2, NULL);
     dev = mine;
     SAYS(CONTEXT, lfuse_foreach_neg(stream, a, b), "lfuse_foreach_neg: \"a\" lies on device stub:0");
     SAYS(CONTEXT, lfuse_foreach_neg(stream, b, a), "lfuse_foreach_neg: \"to\" lies on device stub:0");
@@ -145,12 +144,11 @@ TEST(numbers_are_sent_when_they_change)
     double x[MANY], y[MANY];
     lfuse_tensor *t;
     lfuse_list *l = ones(MANY, &t), *k = ones(MANY, NULL);
-    uint64_t before;
 
     for (int i = 0; i < MANY; i++) x[i] = i % 7 - 3, y[i] = i % 5 + 0.5;
     OK(lfuse_foreach_mul(stream, l, k, lfuse_operand_scalars(x, MANY)));
     expect_products(t, x, MANY);
-    before = launches();
+    uint64_t before = launches();
     OK(lfuse_foreach_mul(stream, l, k, lfuse_operand_scalars(x, MANY)));
     ck_assert_uint_eq(launches() - before, 1);
     /* Another function has a place of its own, and so has each operand. */
@@ -298,11 +296,10 @@ TEST(one_plan_for_all)
 {
     lfuse_tensor *t, *v;
     lfuse_list *l = ones(3, &t), *k = ones(3, NULL), *more = ones(MANY, &v), *most = ones(MANY, NULL);
-    uint64_t before;
 
     OK(lfuse_foreach_add(stream, l, k, number(2), 3));
     OK(lfuse_foreach_add(stream, l, l, number(2), 3)); /* in place */
-    before = programs();
+    uint64_t before = programs();
     OK(lfuse_foreach_add(stream, l, k, number(4), 0.5));
     ck_assert_float_eq(values(t)[2], 3);
     OK(lfuse_foreach_add(stream, more, most, number(1), 4));

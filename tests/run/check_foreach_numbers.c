@@ -153,11 +153,10 @@ static void unscale_of(lfuse_type type)
 {
     set a = set_make(type, COUNT, 1, -3, 5), y = set_make(type, COUNT, 2, 0, 1);
     set wanted = set_make(type, COUNT, 3, 0, 1);
-    lfuse_tensor *found, *inv, *bad;
     const float quarter = 0.25f;
 
-    found = new_tensor(device, LFUSE_F32, 0, NULL);
-    inv = new_tensor(device, LFUSE_F32, 0, NULL);
+    lfuse_tensor *found = new_tensor(device, LFUSE_F32, 0, NULL);
+    lfuse_tensor *inv = new_tensor(device, LFUSE_F32, 0, NULL);
     OK(lfuse_tensor_write(inv, NULL, &quarter));
     OK(lfuse_tensor_fill(found, NULL, 0));
     OK(lfuse_foreach_mul(stream, wanted.list, a.list, lfuse_operand_scalar(0.25)));
@@ -168,7 +167,7 @@ static void unscale_of(lfuse_type type)
     OK(lfuse_foreach_unscale(stream, y.list, a.list, lfuse_operand_tensor(inv), found));
     ck_assert_msg(launches() - before <= MOST_LAUNCHES, "%s: %llu launches", device_name,
                   (unsigned long long)(launches() - before));
-    bad = new_view(a.memory, 0, NULL, NULL, a.starts[6] + set_size(6) - 1);
+    lfuse_tensor *bad = new_view(a.memory, 0, NULL, NULL, a.starts[6] + set_size(6) - 1);
     OK(lfuse_tensor_fill(bad, NULL, (double)-INFINITY));
     OK(lfuse_foreach_mul(stream, wanted.list, a.list, lfuse_operand_scalar(0.25)));
     OK(lfuse_foreach_unscale(stream, a.list, a.list, lfuse_operand_scalar(0.25), found));
@@ -200,9 +199,9 @@ TEST_ON_DEVICES(unscale, void)
 TEST_ON_DEVICES(mistakes, void)
 {
     set a = set_make(LFUSE_F32, COUNT, 1, -3, 5), w = set_make(LFUSE_I32, COUNT, 2, -9, 9);
-    lfuse_tensor *to = vector(LFUSE_F32, COUNT), *few = vector(LFUSE_F32, 3), *half = vector(LFUSE_F16, 1), *one;
+    lfuse_tensor *to = vector(LFUSE_F32, COUNT), *few = vector(LFUSE_F32, 3), *half = vector(LFUSE_F16, 1);
 
-    one = new_tensor(device, LFUSE_F32, 0, NULL);
+    lfuse_tensor *one = new_tensor(device, LFUSE_F32, 0, NULL);
     SAYS(INVALID, lfuse_foreach_sum(stream, NULL, a.list), "lfuse_foreach_sum: to is NULL");
     SAYS(INVALID, lfuse_foreach_sum(stream, to, NULL), "lfuse_foreach_sum: list a is NULL");
     SAYS(RANK, lfuse_foreach_sum(stream, one, a.list), "lfuse_foreach_sum: to has rank 0, not 1");

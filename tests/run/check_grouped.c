@@ -12,9 +12,7 @@ enum { SIDES = sizeof sides / sizeof *sides };
 
 static void shapes_of(grouped_shape *a, grouped_shape *b, grouped_shape *c)
 {
-    int i;
-
-    for (i = 0; i < SIDES; i++) {
+    for (int i = 0; i < SIDES; i++) {
         const int64_t m = sides[i][0], n = sides[i][1], k = sides[i][2];
         a[i] = (grouped_shape){ 2, { m, k } };
         b[i] = (grouped_shape){ 2, { k, n } };
@@ -28,16 +26,16 @@ static void run_by(lfuse_transport transport)
     lfuse_plan *plan = grouped_plan(graph, transport);
     grouped_shape shapes[3][SIDES];
     lfuse_binding b[3];
-    grouped_lists s[3], other;
-    int i;
+    grouped_lists s[3];
 
     shapes_of(shapes[0], shapes[1], shapes[2]);
-    for (i = 0; i < 3; i++) s[i] = grouped_set(SIDES, shapes[i], i, false);
-    other = grouped_set(1, &shapes[0][2], 5, false);
-    for (i = 0; i < SIDES; i++) OK(lfuse_tensor_fill(s[2].t[i], stream, NAN));
-    for (i = 0; i < 3; i++) b[i] = lfuse_bind_list((const char *[]){ "a", "b", "c" }[i], s[i].list);
+    for (int i = 0; i < 3; i++) s[i] = grouped_set(SIDES, shapes[i], i, false);
+    grouped_lists other = grouped_set(1, &shapes[0][2], 5, false);
+    for (int i = 0; i < SIDES; i++) OK(lfuse_tensor_fill(s[2].t[i], stream, NAN));
+    for (int i = 0; i < 3; i++) b[i] = lfuse_bind_list((const char *[]){ "a", "b", "c" }[i], s[i].list);
     OK(lfuse_plan_run(plan, stream, b, 3));
-    for (i = 0; i < SIDES; i++) grouped_check(s[0].t[i], s[1].t[i], s[2].t[i], sides[i][0], sides[i][1], sides[i][2]);
+    for (int i = 0; i < SIDES; i++)
+        grouped_check(s[0].t[i], s[1].t[i], s[2].t[i], sides[i][0], sides[i][1], sides[i][2]);
     OK(lfuse_list_replace(s[0].list, 2, 1, other.t));
     OK(lfuse_plan_run(plan, stream, b, 3));
     grouped_check(other.t[0], s[1].t[2], s[2].t[2], sides[2][0], sides[2][1], sides[2][2]);
@@ -63,9 +61,7 @@ TEST(every_device_multiplies)
 
 TEST(the_stub_multiplies)
 {
-    int form;
-
-    for (form = 0; form < 2; form++) {
+    for (int form = 0; form < 2; form++) {
         reopen_stub_as(form);
         if (form) by_each_transport(); /* lanes; tiles need barriers, which the stub has none of */
     }
@@ -96,9 +92,8 @@ static void alone_and_beside(void)
     static const grouped_shape a[] = { { 2, { 90, 40 } }, { 2, { 160, 2 } } },
                                c[] = { { 2, { 90, 33 } }, { 2, { 160, 5 } } },
                        b[2][2] = { { { 2, { 40, 33 } }, { 2, { 2, 5 } } }, { { 2, { 33, 40 } }, { 2, { 5, 2 } } } };
-    int i;
 
-    for (i = 0; i < 4; i++) {
+    for (int i = 0; i < 4; i++) {
         const int count = 1 + i % 2, turned = i / 2;
         grouped_lists x = grouped_set(count, a, 0, true), y = grouped_set(count, b[turned], 1, true),
                       z = grouped_set(count, c, 2, true);
@@ -117,9 +112,8 @@ TEST(bits_are_the_members)
 TEST(no_members)
 {
     grouped_lists s[3];
-    int i;
 
-    for (i = 0; i < 3; i++) s[i] = grouped_set(0, NULL, 0, false);
+    for (int i = 0; i < 3; i++) s[i] = grouped_set(0, NULL, 0, false);
     run_lists(&s[0], &s[1], &s[2]);
     ck_assert_uint_eq(launches(), 0);
 }
@@ -145,9 +139,9 @@ TEST(one_matrix_for_all)
     static const grouped_shape each[] = { { 2, { 2, 3 } }, { 2, { 5, 3 } } }, shared[] = { { 2, { 3, 4 } } },
                        result[] = { { 2, { 2, 4 } }, { 2, { 5, 4 } } };
     grouped_lists a = grouped_set(2, each, 0, false), b = grouped_set(1, shared, 1, false),
-                  c = grouped_set(2, result, 0, false), twice;
+        c = grouped_set(2, result, 0, false);
 
-    twice = (grouped_lists){ .count = 0 };
+    grouped_lists twice = (grouped_lists){ .count = 0 };
     twice.list = new_list(dev, LFUSE_F32, 2, (lfuse_tensor *[]){ b.t[0], b.t[0] });
     run_lists(&a, &twice, &c);
     grouped_check(a.t[0], b.t[0], c.t[0], 2, 4, 3);
@@ -201,13 +195,11 @@ TEST(graphs_that_cannot_be)
                   { LFUSE_F32, LFUSE_F32, LFUSE_RANK_ANY, LFUSE_RANK_MATRIX, LFUSE_ERR_RANK, "LFUSE_RANK_MATRIX" },
                   { LFUSE_F32, LFUSE_F32, LFUSE_RANK_MATRIX, 2, LFUSE_ERR_RANK, "goes with another one" },
                   { LFUSE_F32, LFUSE_F32, 2, LFUSE_RANK_ROWS, LFUSE_ERR_RANK, "goes with another one" } };
-    size_t i;
 
-    for (i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         lfuse_graph *graph = new_graph();
         lfuse_value v[2];
-        int k;
-        for (k = 0; k < 2; k++) {
+        for (int k = 0; k < 2; k++) {
             const int rank = k ? cases[i].rank_b : cases[i].rank_a;
             const lfuse_type type = k ? cases[i].b : cases[i].a;
             v[k] = rank > 0 ? lfuse_input(graph, k ? "b" : "a", type, rank, SHAPE(3, 3))
@@ -221,9 +213,8 @@ TEST(sizes_that_no_list_tells)
 {
     lfuse_value (*const of[])(lfuse_value) = { lfuse_member_mean, lfuse_member_rows, lfuse_member_row_mean,
                                                lfuse_member_elements };
-    size_t i;
 
-    for (i = 0; i < sizeof of / sizeof *of; i++) {
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
         lfuse_graph *graph = new_graph();
         const lfuse_value a = lfuse_list_input(graph, "a", LFUSE_F32, LFUSE_RANK_MATRIX);
         graph_fails(graph, of[i](lfuse_relu(lfuse_matmul(a, a))), LFUSE_ERR_UNSUPPORTED, "no list tells");
@@ -238,10 +229,9 @@ TEST(lists_that_do_not_go_together)
                        matrices[] = { { 2, { 3, 4 } }, { 2, { 3, 4 } } },
                        turned[] = { { 2, { 2, 4 } }, { 3, { 2, 4, 5 } } };
     grouped_lists left = grouped_set(2, a, 0, false), right = grouped_set(2, b, 0, false),
-                  result = grouped_set(2, c, 0, false),
-        wrong = grouped_set(2, inner, 0, false), few = grouped_set(2, matrices, 0, false),
-        one = grouped_set(1, b, 0, false),
-        other = grouped_set(2, turned, 0, false), square;
+        result = grouped_set(2, c, 0, false), wrong = grouped_set(2, inner, 0, false),
+        few = grouped_set(2, matrices, 0, false), one = grouped_set(1, b, 0, false),
+        other = grouped_set(2, turned, 0, false);
     static const grouped_shape squares[] = { { 2, { 3, 3 } }, { 2, { 4, 4 } } };
 
     grouped_fails(&left, &wrong, result.list, LFUSE_ERR_SHAPE,
@@ -251,7 +241,7 @@ TEST(lists_that_do_not_go_together)
     grouped_fails(&left, &right, other.list, LFUSE_ERR_SHAPE,
                    "member 1 of list \"(a x b)\" is 2 matrices of 5 x 4, of \"c\" 2 of 4 x 5");
     grouped_fails(&left, &right, one.list, LFUSE_ERR_SHAPE, "list \"(a x b)\" has 2 members, \"c\" 1");
-    square = grouped_set(2, squares, 0, false);
+    grouped_lists square = grouped_set(2, squares, 0, false);
     grouped_fails(&square, &square, square.list, LFUSE_ERR_OVERLAP, "\"c\" member 0");
 }
 

@@ -31,11 +31,10 @@ static parts make_parts(void)
 {
     parts p = { .a.count = PARTS, .b.count = PARTS, .c.count = PARTS };
     int64_t at = 1;
-    int i;
 
     p.wholes[0] = tensor(2, SHAPE(PART_ROWS, LD));
     OK(lfuse_tensor_fill(p.wholes[0], NULL, 77));
-    for (i = 0; i < PARTS; i++) {
+    for (int i = 0; i < PARTS; i++) {
         const int64_t gap = i == 1 ? 4 : i, n = widths[i], k = depths[i];
         p.wholes[1 + 2 * i] = noise(PART_ROWS, k + gap, i), p.wholes[2 + 2 * i] = noise(k, n + 8, i + 3);
         p.a.t[i] = part(p.wholes[1 + 2 * i], gap / 2, PART_ROWS, k, k + gap);
@@ -59,16 +58,14 @@ static void of_parts(lfuse_transport transport)
                                   lfuse_bind_list("c", p.c.list) };
     lfuse_tensor *other = noise(depths[2], widths[2] + 8, 9), *moved = part(other, 1, depths[2], widths[2],
                                                                             widths[2] + 8);
-    const float *z;
-    int i;
 
     OK(lfuse_plan_run(plan, stream, all, 3));
-    for (i = 0; i < PARTS; i++) grouped_check(p.a.t[i], p.b.t[i], p.c.t[i], PART_ROWS, widths[i], depths[i]);
+    for (int i = 0; i < PARTS; i++) grouped_check(p.a.t[i], p.b.t[i], p.c.t[i], PART_ROWS, widths[i], depths[i]);
     OK(lfuse_list_replace(p.b.list, 2, 1, &moved));
     OK(lfuse_plan_run(plan, stream, all, 3));
     grouped_check(p.a.t[2], moved, p.c.t[2], PART_ROWS, widths[2], depths[2]);
-    z = values(p.wholes[0]);
-    for (i = 0; i < PART_ROWS; i++) ck_assert(z[i * LD] == 77 && z[i * LD + LD - 1] == 77);
+    const float *z = values(p.wholes[0]);
+    for (int i = 0; i < PART_ROWS; i++) ck_assert(z[i * LD] == 77 && z[i * LD + LD - 1] == 77);
 }
 
 static void parts_by_transports(void)
@@ -95,8 +92,6 @@ TEST(epilogues_of_parts)
     const lfuse_value residual = lfuse_list_input(g, "r", LFUSE_F32, LFUSE_RANK_MATRIX);
     const lfuse_value sum = lfuse_matmul(a, lfuse_list_input(g, "b", LFUSE_F32, LFUSE_RANK_MATRIX));
     float before[40], x[24], y[30], d[10], s[40];
-    const float *z;
-    int h, i, j, k;
 
     lfuse_output(g, "s", sum);
     lfuse_update(residual, lfuse_add(lfuse_add(sum, residual),
@@ -104,7 +99,7 @@ TEST(epilogues_of_parts)
     v[0] = new_view(rows, 3, SHAPE(2, 4, 3), SHAPE(3, 6, 1), 0);
     v[1] = new_view(sums, 3, SHAPE(2, 4, 5), SHAPE(5, 11, 1), 1);
     v[2] = new_view(r, 3, SHAPE(2, 4, 5), SHAPE(32, 8, 1), 2);
-    for (i = 0; i < 3; i++) l[i] = new_list(dev, LFUSE_F32, 1, &v[i]);
+    for (int i = 0; i < 3; i++) l[i] = new_list(dev, LFUSE_F32, 1, &v[i]);
     memcpy(before, values(v[2]), sizeof before), memcpy(x, values(v[0]), sizeof x);
     memcpy(y, values(b.t[0]), sizeof y), memcpy(d, values(shift.t[0]), sizeof d);
     lfuse_plan *plan = new_plan(dev, g, NULL);
@@ -112,13 +107,13 @@ TEST(epilogues_of_parts)
                                                        lfuse_bind_list("s", l[1]), lfuse_bind_list("r", l[2]),
                                                        lfuse_bind_list("d", shift.list) }, 5));
     memcpy(s, values(v[1]), sizeof s);
-    z = values(v[2]);
-    for (h = 0; h < 2; h++)
-        for (i = 0; i < 4; i++)
-            for (j = 0; j < 5; j++) {
+    const float *z = values(v[2]);
+    for (int h = 0; h < 2; h++)
+        for (int i = 0; i < 4; i++)
+            for (int j = 0; j < 5; j++) {
                 const int at = (h * 4 + i) * 5 + j;
                 float wanted = 0;
-                for (k = 0; k < 3; k++) wanted = fmaf(x[(h * 4 + i) * 3 + k], y[(h * 3 + k) * 5 + j], wanted);
+                for (int k = 0; k < 3; k++) wanted = fmaf(x[(h * 4 + i) * 3 + k], y[(h * 3 + k) * 5 + j], wanted);
                 ck_assert(s[at] == wanted);
                 ck_assert(z[at] == wanted + before[at] + d[h * 5 + j]);
             }
@@ -143,12 +138,11 @@ TEST(matrices_that_no_list_takes)
         { 3, { 3, 4, 6 }, { 0, 6, 1 }, LFUSE_ERR_UNSUPPORTED, "its matrices lie at different distances" },
         { 4, { 2, 2, 4, 6 }, { 100, 24, 6, 1 }, LFUSE_ERR_UNSUPPORTED, "its matrices lie at different distances" }
     };
-    lfuse_tensor *whole = tensor(1, SHAPE(1000)), *t;
+    lfuse_tensor *whole = tensor(1, SHAPE(1000));
     lfuse_list *l;
-    size_t i;
 
-    for (i = 0; i < sizeof cases / sizeof *cases; i++) {
-        t = new_view(whole, cases[i].rank, cases[i].shape, cases[i].strides, 100);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        lfuse_tensor *t = new_view(whole, cases[i].rank, cases[i].shape, cases[i].strides, 100);
         FAILS(cases[i].status, lfuse_list_create(dev, LFUSE_F32, 1, &t, &l));
         ck_assert_msg(strstr(lfuse_last_error(), cases[i].words), "%s has no %s", lfuse_last_error(), cases[i].words);
         drop(t);

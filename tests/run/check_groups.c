@@ -88,7 +88,6 @@ static void apart(lfuse_plan *plan, int groups, const int64_t *first, results *r
 static void together(lfuse_plan *plan, int groups, const int64_t *first, int grouped, uint64_t launched, results *r)
 {
     lfuse_binding b[BINDINGS];
-    uint64_t before;
     lists l;
 
     memset(r, 0, sizeof *r);
@@ -97,7 +96,7 @@ static void together(lfuse_plan *plan, int groups, const int64_t *first, int gro
     if (grouped & 2) OK(lfuse_list_set_groups(l.lg, groups, first));
     bind(b, &l, lfuse_bind_scalars("rate", groups, rates), lfuse_bind_scalars("decay", groups, decays));
     OK(lfuse_plan_run(plan, stream, b, BINDINGS));
-    before = launches();
+    uint64_t before = launches();
     OK(lfuse_plan_run(plan, stream, b, BINDINGS));
     if (launched) ck_assert_uint_eq(launches() - before, launched);
     read_range(&l, 0, MEMBERS, r);
@@ -152,7 +151,6 @@ TEST(recorded)
     static results plain, replayed;
     double own[2] = { rates[0], rates[1] };
     const double others[2] = { rates[2], rates[3] }, last[2] = { rates[2], rates[4] };
-    lfuse_recording *recording;
     lfuse_binding b[BINDINGS];
     lists l;
 
@@ -177,7 +175,7 @@ TEST(recorded)
             const lfuse_binding wrong = lfuse_bind_scalars("rate", 3, rates);
             OK(lfuse_record_begin(stream));
             OK(lfuse_plan_run(plan, stream, b, BINDINGS));
-            recording = new_recording(stream);
+            lfuse_recording *recording = new_recording(stream);
             own[0] = 1e30; /* is not read any more */
             OK(lfuse_recording_replay(recording, stream, NULL, 0));
             FAILS(LFUSE_ERR_BINDING, lfuse_recording_replay(recording, stream, &wrong, 1));

@@ -10,13 +10,12 @@ static float memory[4][LENGTH];
 static lfuse_list *wrapped(int from)
 {
     lfuse_tensor *t[2];
-    int i;
 
-    for (i = 0; i < 2; i++)
+    for (int i = 0; i < 2; i++)
         OK(lfuse_tensor_wrap(dev, LFUSE_MEMORY_NATIVE, (uintptr_t)memory[from + i], sizeof memory[0], LFUSE_F32, 1,
                              SHAPE(LENGTH), NULL, 0, &t[i]));
     lfuse_list *l = new_list(dev, LFUSE_F32, 2, t);
-    for (i = 0; i < 2; i++) drop(t[i]);
+    for (int i = 0; i < 2; i++) drop(t[i]);
     return l;
 }
 
@@ -57,11 +56,10 @@ static int64_t memories(void)
 static uint64_t calls_of_turns(lfuse_plan *plan, lfuse_list **lists, int most)
 {
     uint64_t before = 0;
-    int turn, i;
 
-    for (turn = 0; turn < 3; turn++) {
+    for (int turn = 0; turn < 3; turn++) {
         before = calls();
-        for (i = 0; i < most; i++) {
+        for (int i = 0; i < most; i++) {
             lfuse_binding b = lfuse_bind_list("x", lists[i]);
             OK(lfuse_plan_run(plan, stream, &b, 1));
         }
@@ -74,11 +72,10 @@ TEST_CASE("kept instances", .setup = open_stub, .teardown = close_stub)
 TEST(lists_in_turn)
 {
     lfuse_list *lists[KEPT + 1];
-    int i;
 
     count_up();
     lfuse_plan *plan = plan_with(0);
-    for (i = 0; i <= KEPT; i++) lists[i] = ramps(10, (float)i);
+    for (int i = 0; i <= KEPT; i++) lists[i] = ramps(10, (float)i);
     ck_assert_uint_eq(calls_of_turns(plan, lists, KEPT), KEPT);
     ck_assert_uint_gt(calls_of_turns(plan, lists, KEPT + 1), KEPT + 1); /* one too many: each run makes its own */
 }
@@ -88,12 +85,11 @@ TEST(sizes_in_turn)
     lfuse_size n = lfuse_size_var(g, "n", 0, 100);
     lfuse_tensor *x[2], *y[2];
     uint64_t before = 0;
-    int i;
 
     lfuse_output(g, "y", lfuse_neg(lfuse_input(g, "x", LFUSE_F32, 1, LFUSE_DIMS(n))));
     lfuse_plan *plan = plan_with(0);
-    for (i = 0; i < 2; i++) x[i] = ramp(1, SHAPE(10 + i), 1, 1), y[i] = tensor(1, SHAPE(10 + i));
-    for (i = 0; i < 8; i++) {
+    for (int i = 0; i < 2; i++) x[i] = ramp(1, SHAPE(10 + i), 1, 1), y[i] = tensor(1, SHAPE(10 + i));
+    for (int i = 0; i < 8; i++) {
         lfuse_binding b[] = { lfuse_bind_tensor("x", x[i & 1]), lfuse_bind_tensor("y", y[i & 1]) };
         if (i == 4) before = calls();
         OK(lfuse_plan_run(plan, stream, b, 2));
@@ -109,11 +105,10 @@ TEST(sizes_that_no_tensor_tells)
     const lfuse_size n = lfuse_size_var(g, "n", 0, 100);
     const lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 1, LFUSE_DIMS(4));
     lfuse_tensor *tx = ramp(1, SHAPE(4), 1, 1), *ty = tensor(1, SHAPE(4));
-    int i;
 
     lfuse_output(g, "y", lfuse_mul(x, lfuse_extent(g, n)));
     lfuse_plan *plan = plan_with(0);
-    for (i = 0; i < 6; i++) {
+    for (int i = 0; i < 6; i++) {
         OK(lfuse_plan_run(plan, stream, BINDINGS(lfuse_bind_tensor("x", tx), lfuse_bind_tensor("y", ty),
                                                  lfuse_bind_size("n", 5 + i % 3))));
         NEAR(values(ty)[3], 4 * (5 + i % 3));
@@ -125,21 +120,17 @@ TEST_LOOP(destroyed_lists_go, 0, 2)
 {
     const int64_t nothing = memories();
     lfuse_plan *plan = NULL;
-    lfuse_list *l;
-    int pass, i;
 
     count_up();
     if (!_i) plan = plan_with(0);
-    for (pass = 0; pass < 3; pass++) {
-        lfuse_binding b;
+    for (int pass = 0; pass < 3; pass++) {
         uint64_t before = 0;
-        int64_t held;
-        for (i = 0; i < LENGTH; i++) memory[0][i] = memory[1][i] = (float)i;
-        l = wrapped(0);
-        b = lfuse_bind_list("x", l);
-        held = memories();
+        for (int i = 0; i < LENGTH; i++) memory[0][i] = memory[1][i] = (float)i;
+        lfuse_list *l = wrapped(0);
+        lfuse_binding b = lfuse_bind_list("x", l);
+        int64_t held = memories();
         ck_assert_int_ge(held, nothing + 2);
-        for (i = 0; i < 3; i++) {
+        for (int i = 0; i < 3; i++) {
             before = calls();
             OK(plan ? lfuse_plan_run(plan, stream, &b, 1) : lfuse_evaluate(stream, g, &b, 1));
         }
@@ -157,11 +148,10 @@ TEST(holders_of_lists)
 {
     lfuse_list *l = wrapped(2);
     lfuse_binding b = lfuse_bind_list("x", l);
-    int i;
 
     count_up();
     lfuse_plan *plan = plan_with(0);
-    for (i = 0; i < LENGTH; i++) memory[2][i] = memory[3][i] = 1;
+    for (int i = 0; i < LENGTH; i++) memory[2][i] = memory[3][i] = 1;
     lfuse_instance *in = new_instance(plan, stream, &b, 1);
     OK(lfuse_record_begin(stream));
     OK(lfuse_plan_run(plan, stream, &b, 1));
@@ -179,16 +169,15 @@ TEST(holders_of_lists)
 TEST(frozen_inputs_are_not_collected)
 {
     const int64_t nothing = memories();
-    lfuse_tensor *x, *y, *w;
-    int pass, i;
+    lfuse_tensor *w;
 
     lfuse_output(g, "y", lfuse_mul(lfuse_input(g, "x", LFUSE_F32, 1, LFUSE_DIMS(LENGTH)),
                                    lfuse_frozen(g, "w", LFUSE_F32, 1, LFUSE_DIMS(LENGTH))));
     lfuse_plan *plan = plan_with(0);
-    x = ramp(1, SHAPE(LENGTH), 0, 1), y = tensor(1, SHAPE(LENGTH));
-    for (pass = 0; pass < 4; pass++) {
+    lfuse_tensor *x = ramp(1, SHAPE(LENGTH), 0, 1), *y = tensor(1, SHAPE(LENGTH));
+    for (int pass = 0; pass < 4; pass++) {
         lfuse_binding b[] = { lfuse_bind_tensor("x", x), { 0 }, lfuse_bind_tensor("y", y) };
-        for (i = 0; i < LENGTH; i++) memory[pass][i] = (float)(pass + 1);
+        for (int i = 0; i < LENGTH; i++) memory[pass][i] = (float)(pass + 1);
         OK(lfuse_tensor_wrap(dev, LFUSE_MEMORY_NATIVE, (uintptr_t)memory[pass], sizeof memory[0], LFUSE_F32, 1,
                              SHAPE(LENGTH), NULL, 0, &w));
         b[1] = lfuse_bind_tensor("w", w);

@@ -57,7 +57,6 @@ static void check_tip(lfuse_tensor *t, int64_t elements, int last, uint16_t valu
 static void negate(int rank, const int64_t *shape, int lanes)
 {
     lfuse_size extents[LFUSE_MAX_RANK];
-    lfuse_tensor *x, *y, *flat_x, *flat_y;
     int64_t elements = 1;
     begin(lanes);
     lfuse_graph *g = new_graph();
@@ -68,10 +67,10 @@ static void negate(int rank, const int64_t *shape, int lanes)
     }
     lfuse_output(g, "y", lfuse_neg(lfuse_input(g, "x", LFUSE_F16, rank, extents)));
     lfuse_plan *plan = new_plan(dev, g, NULL);
-    x = new_tensor(dev, LFUSE_F16, rank, shape);
-    y = new_tensor(dev, LFUSE_F16, rank, shape);
-    flat_x = new_view(x, 1, &elements, NULL, 0);
-    flat_y = new_view(y, 1, &elements, NULL, 0);
+    lfuse_tensor *x = new_tensor(dev, LFUSE_F16, rank, shape);
+    lfuse_tensor *y = new_tensor(dev, LFUSE_F16, rank, shape);
+    lfuse_tensor *flat_x = new_view(x, 1, &elements, NULL, 0);
+    lfuse_tensor *flat_y = new_view(y, 1, &elements, NULL, 0);
     set_tip(flat_x, elements, 0, 0x3c00);
     set_tip(flat_x, elements, 1, 0x4000);
     lfuse_stream *s = new_stream(dev);
@@ -99,19 +98,18 @@ TEST_LOOP(test_more_than_32_bits, 0, 2)
 TEST_LOOP(test_broadcast, 0, 2)
 {
     const int64_t shape[] = {((int64_t)1 << 21) + 1, 1029}, flat[] = {shape[0] * shape[1]};
-    lfuse_tensor *x, *y, *row, *flat_x, *flat_y;
     begin(_i);
     lfuse_graph *g = new_graph();
     lfuse_size n = lfuse_size_var(g, "n", 1, (int64_t)1 << 40);
     lfuse_output(g, "y", lfuse_add(lfuse_input(g, "x", LFUSE_F16, 2, LFUSE_DIMS(n, 1029)),
                                    lfuse_input(g, "row", LFUSE_F16, 1, LFUSE_DIMS(1029))));
     lfuse_plan *plan = new_plan(dev, g, NULL);
-    x = new_tensor(dev, LFUSE_F16, 2, shape);
-    y = new_tensor(dev, LFUSE_F16, 2, shape);
-    row = new_tensor(dev, LFUSE_F16, 1, shape + 1);
+    lfuse_tensor *x = new_tensor(dev, LFUSE_F16, 2, shape);
+    lfuse_tensor *y = new_tensor(dev, LFUSE_F16, 2, shape);
+    lfuse_tensor *row = new_tensor(dev, LFUSE_F16, 1, shape + 1);
     ck_ok(lfuse_tensor_fill(row, NULL, 1));
-    flat_x = new_view(x, 1, flat, NULL, 0);
-    flat_y = new_view(y, 1, flat, NULL, 0);
+    lfuse_tensor *flat_x = new_view(x, 1, flat, NULL, 0);
+    lfuse_tensor *flat_y = new_view(y, 1, flat, NULL, 0);
     set_tip(flat_x, flat[0], 0, 0x3c00);
     set_tip(flat_x, flat[0], 1, 0x4000);
     lfuse_stream *s = new_stream(dev);

@@ -48,13 +48,11 @@ static float some(void)
 static float segment(const float *x, int64_t n, int64_t stride)
 {
     float lane[LANES];
-    int64_t i;
-    int c, h;
 
-    for (c = 0; c < LANES; c++) lane[c] = -0.0f;
-    for (i = 0; i < n; i++) lane[i % LANES] += x[i * stride];
-    for (h = LANES / 2; h; h /= 2)
-        for (c = 0; c < h; c++) lane[c] += lane[c + h];
+    for (int c = 0; c < LANES; c++) lane[c] = -0.0f;
+    for (int64_t i = 0; i < n; i++) lane[i % LANES] += x[i * stride];
+    for (int h = LANES / 2; h; h /= 2)
+        for (int c = 0; c < h; c++) lane[c] += lane[c + h];
     return lane[0];
 }
 
@@ -62,14 +60,14 @@ static float segment(const float *x, int64_t n, int64_t stride)
 static float sum(const float *x, int64_t n, int64_t stride)
 {
     const int64_t segments = (n + SEGMENT - 1) / SEGMENT;
-    float *part = new_memory(((size_t)segments + 1) * sizeof *part), result;
-    int64_t i, left;
+    float *part = new_memory(((size_t)segments + 1) * sizeof *part);
 
-    for (i = 0; i < segments; i++)
+    for (int64_t i = 0; i < segments; i++)
         part[i] = segment(x + i * SEGMENT * stride, n - i * SEGMENT < SEGMENT ? n - i * SEGMENT : SEGMENT, stride);
-    for (left = segments; left > 1; left = (left + 1) / 2)
-        for (i = 0; i < (left + 1) / 2; i++) part[i] = 2 * i + 1 < left ? part[2 * i] + part[2 * i + 1] : part[2 * i];
-    result = segments ? part[0] : 0;
+    for (int64_t left = segments; left > 1; left = (left + 1) / 2)
+        for (int64_t i = 0; i < (left + 1) / 2; i++)
+            part[i] = 2 * i + 1 < left ? part[2 * i] + part[2 * i + 1] : part[2 * i];
+    float result = segments ? part[0] : 0;
     return result;
 }
 
@@ -78,17 +76,16 @@ static void expect(member *m)
 {
     const int64_t elements = m->matrices * m->rows * m->columns;
     float *squares = new_memory(((size_t)elements + 1) * sizeof *squares);
-    int64_t b, r, c, i;
 
-    for (i = 0; i < elements; i++) squares[i] = m->x[i] * m->x[i];
-    for (b = 0; b < m->matrices; b++) {
-        for (r = 0; r < m->rows; r++)
+    for (int64_t i = 0; i < elements; i++) squares[i] = m->x[i] * m->x[i];
+    for (int64_t b = 0; b < m->matrices; b++) {
+        for (int64_t r = 0; r < m->rows; r++)
             m->row_sum[b * m->rows + r] = sum(squares + (b * m->rows + r) * m->columns, m->columns, 1);
-        for (c = 0; c < m->columns; c++)
+        for (int64_t c = 0; c < m->columns; c++)
             m->column_sum[b * m->columns + c] = sum(m->x + b * m->rows * m->columns + c, m->rows, m->columns);
         m->matrix_sum[b] = sum(m->row_sum + b * m->rows, m->rows, 1);
-        for (i = b * m->rows * m->columns, r = 0; r < m->rows; r++)
-            for (c = 0; c < m->columns; c++, i++)
+        for (int64_t i = b * m->rows * m->columns, r = 0; r < m->rows; r++)
+            for (int64_t c = 0; c < m->columns; c++, i++)
                 m->y[i] = (m->x[i] * m->factor[b * m->columns + c] - m->row_sum[b * m->rows + r]) + m->matrix_sum[b];
     }
 }
@@ -117,21 +114,18 @@ static void make_member(lists *l, lfuse_device *device, int i)
 {
     const shape *s = &shapes[i];
     member *m = &l->m[i];
-    int64_t k;
-    int which, a;
 
     m->matrices = 1;
-    for (a = 0; a < s->rank - 2; a++) m->matrices *= s->extents[a];
+    for (int a = 0; a < s->rank - 2; a++) m->matrices *= s->extents[a];
     m->rows = s->rank > 1 ? s->extents[s->rank - 2] : 1;
     m->columns = s->rank ? s->extents[s->rank - 1] : 1;
-    for (which = 0; which < 6; which++) {
+    for (int which = 0; which < 6; which++) {
         const int64_t n = size_of(m, which), room = n + i % 5 + 1;
         const bool whole = which == X || which == Y;
-        lfuse_tensor *t;
         float **host = values_of(m, which);
         *host = new_memory(((size_t)room + 1) * sizeof **host);
-        for (k = 0; k < n; k++) (*host)[k] = some();
-        t = new_tensor(device, LFUSE_F32, 1, &room);
+        for (int64_t k = 0; k < n; k++) (*host)[k] = some();
+        lfuse_tensor *t = new_tensor(device, LFUSE_F32, 1, &room);
         OK(lfuse_tensor_fill(t, NULL, NAN));
         m->tensors[which] = new_view(t, whole ? s->rank : 1, whole ? s->extents : &n, NULL, i % 5);
         if (which == X || which == FACTOR) OK(lfuse_tensor_write(m->tensors[which], NULL, *host));
@@ -142,12 +136,11 @@ static void make_member(lists *l, lfuse_device *device, int i)
 static void make_lists(lists *l, lfuse_device *device, int count)
 {
     lfuse_tensor *t[COUNT];
-    int i, which;
 
     memset(l, 0, sizeof *l);
-    for (i = 0; i < count; i++) make_member(l, device, i);
-    for (which = 0; which < 6; which++) {
-        for (i = 0; i < count; i++) t[i] = l->m[i].tensors[which];
+    for (int i = 0; i < count; i++) make_member(l, device, i);
+    for (int which = 0; which < 6; which++) {
+        for (int i = 0; i < count; i++) t[i] = l->m[i].tensors[which];
         l->list[which] = new_list(device, LFUSE_F32, count, t);
     }
 }
@@ -157,10 +150,9 @@ static void same(lists *l, int which, int i, const char *word)
     const int64_t n = size_of(&l->m[i], which);
     const float *wanted = *values_of(&l->m[i], which);
     float *got = new_memory(((size_t)n + 1) * sizeof *got);
-    int64_t k;
 
     OK(lfuse_tensor_read(l->m[i].tensors[which], NULL, got));
-    for (k = 0; k < n; k++)
+    for (int64_t k = 0; k < n; k++)
         ck_assert_msg(!memcmp(&got[k], &wanted[k], sizeof *got), "%s, member %d, %s %lld of %lld: %.9g, not %.9g",
                       device_name, i, word, (long long)k, (long long)n, (double)got[k], (double)wanted[k]);
 }
@@ -198,15 +190,14 @@ static void run_by(lfuse_device *device, lfuse_transport transport, unsigned dis
     lfuse_graph *g = sums();
     lfuse_binding b[8];
     lists l;
-    int i, n;
 
     make_lists(&l, device, count);
-    n = bind(&l, b);
+    int n = bind(&l, b);
     lfuse_stream *stream = new_stream(device);
     lfuse_plan *plan = new_plan(device, g, &options);
     OK(lfuse_plan_run(plan, stream, b, n));
     OK(lfuse_stream_synchronize(stream));
-    for (i = 0; i < count; i++) {
+    for (int i = 0; i < count; i++) {
         same(&l, ROW_SUM, i, "row");
         same(&l, COLUMN_SUM, i, "column");
         same(&l, MATRIX_SUM, i, "matrix");
@@ -241,13 +232,12 @@ enum { MANY = 100000, ROWS = 2, COLUMNS = 3 };
 /* Views of one vector, each of so many axes. */
 static lfuse_list *list_of(lfuse_device *device, const float *host, int64_t count, int rank, const int64_t *extents)
 {
-    lfuse_tensor **t = new_memory(((size_t)count + 1) * sizeof(lfuse_tensor *)), *whole;
+    lfuse_tensor **t = new_memory(((size_t)count + 1) * sizeof(lfuse_tensor *));
     const int64_t each = rank == 2 ? extents[0] * extents[1] : extents[0], all = each * count;
-    int64_t i;
 
-    whole = new_tensor(device, LFUSE_F32, 1, &all);
+    lfuse_tensor *whole = new_tensor(device, LFUSE_F32, 1, &all);
     if (host) OK(lfuse_tensor_write(whole, NULL, host));
-    for (i = 0; i < count; i++) t[i] = new_view(whole, rank, extents, NULL, i * each);
+    for (int64_t i = 0; i < count; i++) t[i] = new_view(whole, rank, extents, NULL, i * each);
     lfuse_list *list = new_list(device, LFUSE_F32, count, t);
     return list;
 }
@@ -260,26 +250,22 @@ static uint64_t run_many(lfuse_device *device, int64_t count, int64_t probe)
     lfuse_graph *g = new_graph();
     const lfuse_value x = lfuse_list_input(g, "x", LFUSE_F32, LFUSE_RANK_MATRIX);
     const lfuse_plan_options options = { .transport = LFUSE_TRANSPORT_TABLE };
-    lfuse_binding b;
-    uint64_t before;
-    int64_t i;
-    int k;
 
-    for (i = 0; i < count * ROWS * COLUMNS; i++) host[i] = (float)(i % 1000);
+    for (int64_t i = 0; i < count * ROWS * COLUMNS; i++) host[i] = (float)(i % 1000);
     lfuse_update(x, lfuse_sub(x, lfuse_member_row_sum(x)));
     lfuse_stream *stream = new_stream(device);
     lfuse_plan *plan = new_plan(device, g, &options);
-    b = lfuse_bind_list("x", list_of(device, host, count, 2, extents));
+    lfuse_binding b = lfuse_bind_list("x", list_of(device, host, count, 2, extents));
     lfuse_tensor *one = new_tensor(device, LFUSE_F32, 2, extents);
     OK(lfuse_tensor_write(one, NULL, host + probe * ROWS * COLUMNS));
     OK(lfuse_plan_run(plan, stream, &b, 1));
     OK(lfuse_list_replace(b.as.list, probe, 1, &one)); /* which no run has seen */
     OK(lfuse_plan_run(plan, stream, &b, 1));
-    before = launches_of(device);
+    uint64_t before = launches_of(device);
     OK(lfuse_plan_run(plan, stream, &b, 1));
     OK(lfuse_stream_synchronize(stream));
     OK(lfuse_tensor_read(one, NULL, got));
-    for (k = 0; k < ROWS * COLUMNS; k++) { /* twice x - 3 mean: exact */
+    for (int k = 0; k < ROWS * COLUMNS; k++) { /* twice x - 3 mean: exact */
         const float *row = host + probe * ROWS * COLUMNS + k / COLUMNS * COLUMNS, sum = row[0] + row[1] + row[2];
         ck_assert_msg(got[k] == (row[k % COLUMNS] - sum) - (-2 * sum), "%s: %g", device_name, (double)got[k]);
     }
@@ -304,12 +290,11 @@ static void refused(lfuse_device *device)
     lfuse_graph *g = sums();
     lfuse_binding b[8];
     lists l;
-    int n;
 
     make_lists(&l, device, 2);
     lfuse_stream *stream = new_stream(device);
     lfuse_plan *plan = new_plan(device, g, NULL);
-    n = bind(&l, b);
+    int n = bind(&l, b);
     b[2] = lfuse_bind_list("rows", l.list[COLUMN_SUM]); /* of which there are more */
     rig_fails(lfuse_plan_run(plan, stream, b, n), LFUSE_ERR_SHAPE, "rows");
     ck_assert_msg(strstr(lfuse_last_error(), "one for each row of x"), "%s", lfuse_last_error());

@@ -9,9 +9,7 @@ static lfuse_tensor *vectors[MEMBERS];
 
 static lfuse_list *make(void)
 {
-    int i;
-
-    for (i = 0; i < MEMBERS; i++) vectors[i] = ramp(1, SHAPE(10), (float)i, 1);
+    for (int i = 0; i < MEMBERS; i++) vectors[i] = ramp(1, SHAPE(10), (float)i, 1);
     return new_list(dev, LFUSE_F32, MEMBERS, vectors);
 }
 
@@ -48,11 +46,9 @@ TEST(notes_of_replacements)
 {
     lfuse_list *l = make();
     int64_t first, count;
-    uint64_t back;
-    int i;
 
-    for (i = 0; i < 3 * LFUSE__REPLACED; i++) OK(lfuse_list_replace(l, i % MEMBERS, 1, &vectors[i % MEMBERS]));
-    for (back = 0; back < LFUSE__REPLACED; back++) {
+    for (int i = 0; i < 3 * LFUSE__REPLACED; i++) OK(lfuse_list_replace(l, i % MEMBERS, 1, &vectors[i % MEMBERS]));
+    for (uint64_t back = 0; back < LFUSE__REPLACED; back++) {
         ck_assert(lfuse__list_replaced(l, l->version - back, &first, &count));
         ck_assert_int_eq(first, (3 * LFUSE__REPLACED - 1 - (int)back) % MEMBERS);
         ck_assert_int_eq(count, 1);
@@ -67,10 +63,9 @@ TEST(notes_of_what_is_followed)
     lfuse_list *l = make(), *own = NULL;
     lfuse_tensor *other = ramp(1, SHAPE(10), 3, 1);
     int64_t first, count;
-    uint64_t before;
 
     OK(lfuse__list_slice(l, 0, MEMBERS, &own));
-    before = own->version;
+    uint64_t before = own->version;
     lfuse__list_mirror(own, 0, l, 0, MEMBERS);
     ck_assert_uint_eq(own->version, before);
     OK(lfuse_list_replace(l, 1, 1, &other));

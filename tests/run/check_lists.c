@@ -10,11 +10,10 @@ static const int64_t sizes[MEMBERS] = { 3, 0, 2500, 1, 40000 };
 static lfuse_list *list_of(float start, float step)
 {
     lfuse_tensor *t[MEMBERS];
-    int i;
 
-    for (i = 0; i < MEMBERS; i++) t[i] = ramp(1, &sizes[i], start + (float)i, step);
+    for (int i = 0; i < MEMBERS; i++) t[i] = ramp(1, &sizes[i], start + (float)i, step);
     lfuse_list *l = new_list(dev, LFUSE_F32, MEMBERS, t);
-    for (i = 0; i < MEMBERS; i++) drop(t[i]);
+    for (int i = 0; i < MEMBERS; i++) drop(t[i]);
     return l;
 }
 
@@ -22,44 +21,40 @@ static void check_list_sgd(void)
 {
     lfuse_value w = lfuse_list_input(g, "w", LFUSE_F32, LFUSE_RANK_ANY), gr = lfuse_list_input(g, "g", LFUSE_F32,
         LFUSE_RANK_ANY);
-    lfuse_tensor *t[MEMBERS], *n[MEMBERS], *one;
-    lfuse_list *lw, *lg = list_of(1, 0.001f), *ln;
-    lfuse_plan *plan, *norms;
+    lfuse_tensor *t[MEMBERS], *n[MEMBERS];
+    lfuse_list *lg = list_of(1, 0.001f);
     lfuse_graph *h = lfuse_graph_create();
-    uint64_t before;
-    const float *v;
-    int i, k;
 
-    for (i = 0; i < MEMBERS; i++) t[i] = ramp(1, &sizes[i], 5, 0.01f), n[i] = tensor(0, NULL);
-    lw = new_list(dev, LFUSE_F32, MEMBERS, t);
-    ln = new_list(dev, LFUSE_F32, MEMBERS, n);
+    for (int i = 0; i < MEMBERS; i++) t[i] = ramp(1, &sizes[i], 5, 0.01f), n[i] = tensor(0, NULL);
+    lfuse_list *lw = new_list(dev, LFUSE_F32, MEMBERS, t);
+    lfuse_list *ln = new_list(dev, LFUSE_F32, MEMBERS, n);
     lfuse_update(w, lfuse_sub(w, lfuse_mul(gr, lfuse_scalar(g, "lr"))));
-    plan = plan_with(0);
+    lfuse_plan *plan = plan_with(0);
     {
         lfuse_binding b[] = { lfuse_bind_list("w", lw), lfuse_bind_list("g", lg), lfuse_bind_scalar("lr", 0.5) };
         OK(lfuse_plan_run(plan, stream, b, 3));
-        before = launches();
+        uint64_t before = launches();
         OK(lfuse_plan_run(plan, stream, b, 3));
         ck_assert_uint_eq(launches() - before, 1);
     }
-    for (i = 0; i < MEMBERS; i++) {
-        v = values(t[i]);
-        for (k = 0; k < sizes[i]; k++) NEAR(v[k], 5 + 0.01 * k - 2 * 0.5 * (1 + i + 0.001 * k));
+    for (int i = 0; i < MEMBERS; i++) {
+        const float *v = values(t[i]);
+        for (int k = 0; k < sizes[i]; k++) NEAR(v[k], 5 + 0.01 * k - 2 * 0.5 * (1 + i + 0.001 * k));
     }
     w = lfuse_list_input(h, "w", LFUSE_F32, LFUSE_RANK_ANY);
     lfuse_output(h, "n", lfuse_sqrt(lfuse_member_sum(lfuse_mul(w, w))));
-    norms = new_plan(dev, h, NULL);
+    lfuse_plan *norms = new_plan(dev, h, NULL);
     OK(lfuse_plan_run(norms, stream, BINDINGS(lfuse_bind_list("w", lg), lfuse_bind_list("n", ln))));
-    for (i = 0; i < MEMBERS; i++) {
+    for (int i = 0; i < MEMBERS; i++) {
         double sum = 0;
-        for (k = 0; k < sizes[i]; k++) sum += pow(1 + i + 0.001 * k, 2);
+        for (int k = 0; k < sizes[i]; k++) sum += pow(1 + i + 0.001 * k, 2);
         NEAR(values(n[i])[0], sqrt(sum));
     }
-    one = ramp(1, &sizes[2], 7, 0);
+    lfuse_tensor *one = ramp(1, &sizes[2], 7, 0);
     OK(lfuse_list_replace(lg, 2, 1, &one));
     OK(lfuse_plan_run(norms, stream, BINDINGS(lfuse_bind_list("w", lg), lfuse_bind_list("n", ln))));
     NEAR(values(n[2])[0], 7 * sqrt(2500));
-    for (i = 0; i < MEMBERS; i++) drop(t[i]), drop(n[i]);
+    for (int i = 0; i < MEMBERS; i++) drop(t[i]), drop(n[i]);
     drop(one);
     drop(lw), drop(lg), drop(ln);
     drop(plan), drop(norms);
@@ -86,42 +81,39 @@ TEST_LOOP(list_sums_of_many_blocks, 0, 4)
 {
     enum { COUNT = 14, LENGTH = 40 };
     static float in[COUNT][LENGTH], sums[COUNT];
-    lfuse_tensor *ti[COUNT], *to[COUNT], *total;
-    lfuse_value x;
+    lfuse_tensor *ti[COUNT], *to[COUNT];
     double all = 0;
-    lfuse_list *li, *lo;
     uint64_t before;
-    int i, k, pass;
 
     lfuse__stub.addresses = _i & 1;
     lfuse__stub.vector_lanes = _i & 2;
     reopen_device();
-    for (i = 0; i < COUNT; i++) {
+    for (int i = 0; i < COUNT; i++) {
         const int64_t length = i % 5 == 3 ? 0 : LENGTH - i;
-        for (k = 0; k < length; k++) in[i][k] = (float)(i + 1);
+        for (int k = 0; k < length; k++) in[i][k] = (float)(i + 1);
         sums[i] = -1;
         OK(lfuse_tensor_wrap(dev, LFUSE_MEMORY_NATIVE, (uintptr_t)in[i], sizeof in[i], LFUSE_F32, 1, &length, NULL, 0,
                              &ti[i]));
         OK(lfuse_tensor_wrap(dev, LFUSE_MEMORY_NATIVE, (uintptr_t)&sums[i], sizeof sums[i], LFUSE_F32, 0, NULL, NULL,
                              0, &to[i]));
     }
-    li = new_list(dev, LFUSE_F32, COUNT, ti);
-    lo = new_list(dev, LFUSE_F32, COUNT, to);
-    x = lfuse_list_input(g, "x", LFUSE_F32, LFUSE_RANK_ANY);
+    lfuse_list *li = new_list(dev, LFUSE_F32, COUNT, ti);
+    lfuse_list *lo = new_list(dev, LFUSE_F32, COUNT, to);
+    lfuse_value x = lfuse_list_input(g, "x", LFUSE_F32, LFUSE_RANK_ANY);
     lfuse_output(g, "y", lfuse_member_sum(x));
     lfuse_output(g, "total", lfuse_list_sum(x));
-    total = tensor(0, NULL);
+    lfuse_tensor *total = tensor(0, NULL);
     lfuse_plan *plan = plan_with(0);
-    for (pass = 0; pass < 3; pass++) {
+    for (int pass = 0; pass < 3; pass++) {
         lfuse_binding b[] = { lfuse_bind_list("x", li), lfuse_bind_list("y", lo), lfuse_bind_tensor("total", total) };
         before = launches();
         OK(lfuse_plan_run(plan, stream, b, 3));
         OK(lfuse_stream_synchronize(stream));
     }
     ck_assert_uint_eq(launches() - before, _i & 1 ? 2 : 10); /* with slots three members or so at a time */
-    for (i = 0; i < COUNT; i++) NEAR(sums[i], i % 5 == 3 ? 0 : (i + 1) * (LENGTH - i)), all += sums[i];
+    for (int i = 0; i < COUNT; i++) NEAR(sums[i], i % 5 == 3 ? 0 : (i + 1) * (LENGTH - i)), all += sums[i];
     NEAR(values(total)[0], all);
-    for (i = 0; i < COUNT; i++) drop(ti[i]), drop(to[i]);
+    for (int i = 0; i < COUNT; i++) drop(ti[i]), drop(to[i]);
     drop(li), drop(lo);
 }
 
@@ -136,42 +128,37 @@ TEST_LOOP(any_number_of_members, 0, 12)
     static lfuse_tensor *tx[10000], *ts[10000];
     const int64_t count = counts[_i % 6];
     lfuse_value v = lfuse_list_input(g, "x", LFUSE_F32, LFUSE_RANK_ANY);
-    lfuse_list *lx, *ls;
-    lfuse_tensor *total;
-    uint64_t before;
     double all = 0;
-    int64_t i, k;
-    int pass;
 
     lfuse__stub.vector_lanes = _i >= 6;
     reopen_device();
-    total = tensor(0, NULL);
-    for (i = 0; i < count; i++) {
+    lfuse_tensor *total = tensor(0, NULL);
+    for (int64_t i = 0; i < count; i++) {
         const int64_t length = i % 4;
-        for (k = 0; k < length; k++) x[3 * i + k] = (float)((i * 7 + k) % 5 - 1), all += x[3 * i + k];
+        for (int64_t k = 0; k < length; k++) x[3 * i + k] = (float)((i * 7 + k) % 5 - 1), all += x[3 * i + k];
         OK(lfuse_tensor_wrap(dev, LFUSE_MEMORY_NATIVE, (uintptr_t)&x[3 * i], 12, LFUSE_F32, 1, &length, NULL, 0,
                              &tx[i]));
         OK(lfuse_tensor_wrap(dev, LFUSE_MEMORY_NATIVE, (uintptr_t)&sums[i], 4, LFUSE_F32, 0, NULL, NULL, 0, &ts[i]));
     }
-    lx = new_list(dev, LFUSE_F32, count, tx);
-    ls = new_list(dev, LFUSE_F32, count, ts);
+    lfuse_list *lx = new_list(dev, LFUSE_F32, count, tx);
+    lfuse_list *ls = new_list(dev, LFUSE_F32, count, ts);
     lfuse_output(g, "sums", lfuse_member_sum(v));
     lfuse_output(g, "total", lfuse_list_sum(v));
     lfuse_plan *plan = plan_with(0);
-    for (pass = 0; pass < 3; pass++) {
-        for (i = 0; i < count; i++) sums[i] = -77;
-        before = launches();
+    for (int pass = 0; pass < 3; pass++) {
+        for (int64_t i = 0; i < count; i++) sums[i] = -77;
+        uint64_t before = launches();
         OK(lfuse_plan_run(plan, stream, BINDINGS(lfuse_bind_list("x", lx), lfuse_bind_list("sums", ls),
                                                  lfuse_bind_tensor("total", total))));
         ck_assert_uint_eq(values(total)[0] == (float)all, 1);
         if (pass) ck_assert_uint_le(launches() - before, 2);
-        for (i = 0; i < count; i++) {
+        for (int64_t i = 0; i < count; i++) {
             float sum = 0;
-            for (k = 0; k < i % 4; k++) sum += x[3 * i + k];
+            for (int64_t k = 0; k < i % 4; k++) sum += x[3 * i + k];
             ck_assert_msg(sums[i] == sum, "member %lld: %g is not %g", (long long)i, sums[i], sum);
         }
     }
-    for (i = 0; i < count; i++) lfuse_tensor_destroy(tx[i]), lfuse_tensor_destroy(ts[i]);
+    for (int64_t i = 0; i < count; i++) lfuse_tensor_destroy(tx[i]), lfuse_tensor_destroy(ts[i]);
     drop(lx), drop(ls);
 }
 
@@ -181,13 +168,12 @@ TEST(nothing_to_choose_from)
     lfuse_value v = lfuse_list_input(g, "x", LFUSE_F32, LFUSE_RANK_ANY);
     lfuse_tensor *total = tensor(0, NULL), *t[3] = { ramp(1, SHAPE(4), 1, 1), ramp(1, SHAPE(2), -9, 1),
                                                      ramp(1, SHAPE(0), 0, 0) };
-    lfuse_list *none, *two, *three;
 
     lfuse_output(g, "most", lfuse_list_norm_inf(v));
     lfuse_plan *plan = plan_with(0);
-    none = new_list(dev, LFUSE_F32, 0, t);
-    two = new_list(dev, LFUSE_F32, 2, t);
-    three = new_list(dev, LFUSE_F32, 3, t);
+    lfuse_list *none = new_list(dev, LFUSE_F32, 0, t);
+    lfuse_list *two = new_list(dev, LFUSE_F32, 2, t);
+    lfuse_list *three = new_list(dev, LFUSE_F32, 3, t);
     {
         lfuse_binding b[] = { lfuse_bind_list("x", none), lfuse_bind_tensor("most", total) };
         FAILS(LFUSE_ERR_SHAPE, lfuse_plan_run(plan, stream, b, 2));
@@ -204,22 +190,18 @@ TEST(nothing_to_choose_from)
 /* A list of numbers beside one of tensors, whichever is named first; and a list that is filled, not read. */
 TEST(lists_of_numbers)
 {
-    lfuse_value rate = lfuse_list_input(g, "rate", LFUSE_F32, 0), w;
+    lfuse_value rate = lfuse_list_input(g, "rate", LFUSE_F32, 0);
     lfuse_tensor *t[MEMBERS], *r[MEMBERS], *z[MEMBERS];
-    lfuse_list *lw, *lr, *lz;
-    uint64_t before;
-    const float *v;
-    int i, k;
 
-    for (i = 0; i < MEMBERS; i++) {
+    for (int i = 0; i < MEMBERS; i++) {
         t[i] = ramp(1, &sizes[i], 1, 0.5f);
         r[i] = ramp(i % 2, SHAPE(1), (float)i, 0);
         z[i] = ramp(1, &sizes[i], NAN, 0);
     }
-    lw = new_list(dev, LFUSE_F32, MEMBERS, t);
-    lr = new_list(dev, LFUSE_F32, MEMBERS, r);
-    lz = new_list(dev, LFUSE_F32, MEMBERS, z);
-    w = lfuse_list_input(g, "w", LFUSE_F32, LFUSE_RANK_ANY);
+    lfuse_list *lw = new_list(dev, LFUSE_F32, MEMBERS, t);
+    lfuse_list *lr = new_list(dev, LFUSE_F32, MEMBERS, r);
+    lfuse_list *lz = new_list(dev, LFUSE_F32, MEMBERS, z);
+    lfuse_value w = lfuse_list_input(g, "w", LFUSE_F32, LFUSE_RANK_ANY);
     lfuse_update(w, lfuse_mul(rate, w));
     lfuse_update(rate, lfuse_add(rate, lfuse_constant(g, 1)));
     w = lfuse_list_input(g, "z", LFUSE_F32, LFUSE_RANK_ANY);
@@ -228,15 +210,15 @@ TEST(lists_of_numbers)
     {
         lfuse_binding b[] = { lfuse_bind_list("rate", lr), lfuse_bind_list("w", lw), lfuse_bind_list("z", lz),
                               lfuse_bind_scalar("z0", 2) };
-        before = launches();
+        uint64_t before = launches();
         OK(lfuse_plan_run(plan, stream, b, 4));
         ck_assert_uint_eq(launches() - before, 3);
-        for (i = 0; i < MEMBERS; i++) {
+        for (int i = 0; i < MEMBERS; i++) {
             ck_assert_float_eq(values(r[i])[0], (float)i + 1);
-            v = values(z[i]);
-            for (k = 0; k < sizes[i]; k++) ck_assert_float_eq(v[k], 3);
+            const float *v = values(z[i]);
+            for (int k = 0; k < sizes[i]; k++) ck_assert_float_eq(v[k], 3);
             v = values(t[i]);
-            for (k = 0; k < sizes[i]; k++) ck_assert_float_eq(v[k], (1 + 0.5f * (float)k) * (float)i);
+            for (int k = 0; k < sizes[i]; k++) ck_assert_float_eq(v[k], (1 + 0.5f * (float)k) * (float)i);
         }
         b[0].as.list = lw;
         FAILS(LFUSE_ERR_SHAPE, lfuse_plan_run(plan, stream, b, 4));

@@ -41,12 +41,11 @@ static network *make(lfuse_type type, int64_t rows, int64_t width)
 {
     static const char *const w[] = { "w0", "w1", "w2" }, *const b[] = { "b0", "b1", "b2" };
     network *n = calloc(1, sizeof *n);
-    lfuse_value x;
 
     ck_assert(n != NULL);
     n->type = type, n->rows = rows, n->width = width;
     fresh_graph();
-    x = lfuse_input(g, "x", type, 2, LFUSE_DIMS(rows, width));
+    lfuse_value x = lfuse_input(g, "x", type, 2, LFUSE_DIMS(rows, width));
     add(n, "x", 2, SHAPE(rows, width), n->x, 1);
     for (int i = 0; i < LAYERS; i++) {
         x = lfuse_relu(lfuse_add(lfuse_matmul(x, lfuse_frozen(g, w[i], type, 2, LFUSE_DIMS(width, width))),

@@ -10,28 +10,25 @@ TEST_CASE("native products", .setup = open_stub, .teardown = close_stub)
 TEST(providers_of_odd_strides)
 {
     const lfuse_plan_options none = { .provider = (lfuse_provider)3 };
-    lfuse_provider provider;
-    lfuse_tensor *big = ramp(1, SHAPE(400), 0, 1), *a, *b, *c, *out;
+    lfuse_tensor *big = ramp(1, SHAPE(400), 0, 1);
     lfuse_plan *plan;
-    int i, j, l;
 
     lfuse_output(g, "c", lfuse_matmul(lfuse_input(g, "a", LFUSE_F32, 2, LFUSE_DIMS(3, 4)),
                                       lfuse_input(g, "b", LFUSE_F32, 2, LFUSE_DIMS(4, 5))));
     FAILS(LFUSE_ERR_INVALID, lfuse_plan_create(dev, g, &none, &plan));
-    a = new_view(big, 2, SHAPE(3, 4), SHAPE(10, 2), 1);
-    b = new_view(big, 2, SHAPE(4, 5), SHAPE(0, -1), 9);
-    for (provider = LFUSE_PROVIDER_NATIVE; provider <= LFUSE_PROVIDER_VENDOR; provider++) {
-        const float *v;
-        out = tensor(1, SHAPE(100));
-        c = new_view(out, 2, SHAPE(3, 5), SHAPE(20, 3), 0);
+    lfuse_tensor *a = new_view(big, 2, SHAPE(3, 4), SHAPE(10, 2), 1);
+    lfuse_tensor *b = new_view(big, 2, SHAPE(4, 5), SHAPE(0, -1), 9);
+    for (lfuse_provider provider = LFUSE_PROVIDER_NATIVE; provider <= LFUSE_PROVIDER_VENDOR; provider++) {
+        lfuse_tensor *out = tensor(1, SHAPE(100));
+        lfuse_tensor *c = new_view(out, 2, SHAPE(3, 5), SHAPE(20, 3), 0);
         plan = plan_by(provider, 0);
         OK(lfuse_plan_run(plan, stream, BINDINGS(lfuse_bind_tensor("a", a), lfuse_bind_tensor("b", b),
                                                  lfuse_bind_tensor("c", c))));
-        v = values(out);
-        for (i = 0; i < 3; i++)
-            for (j = 0; j < 5; j++) {
+        const float *v = values(out);
+        for (int i = 0; i < 3; i++)
+            for (int j = 0; j < 5; j++) {
                 double sum = 0;
-                for (l = 0; l < 4; l++) sum += (1 + 10 * i + 2 * l) * (9 - j);
+                for (int l = 0; l < 4; l++) sum += (1 + 10 * i + 2 * l) * (9 - j);
                 NEAR(v[20 * i + 3 * j], sum);
             }
         drop(c), drop(out);
@@ -48,8 +45,6 @@ TEST(several_results_in_one_launch)
     lfuse_tensor *tr = ramp(2, SHAPE(5, 7), 0, 1);
     lfuse_tensor *results[3] = { tensor(2, SHAPE(5, 7)), tensor(2, SHAPE(5, 7)), tensor(2, SHAPE(5, 7)) };
     float found[3][35];
-    uint64_t before;
-    int i, j, l;
 
     lfuse_output(g, "z", z);
     lfuse_output(g, "h", h);
@@ -61,16 +56,16 @@ TEST(several_results_in_one_launch)
             lfuse_bind_tensor("x", x),          lfuse_bind_tensor("w", w),          lfuse_bind_tensor("r", tr),
             lfuse_bind_tensor("z", results[0]), lfuse_bind_tensor("h", results[1]), lfuse_bind_tensor("y", results[2]),
         };
-        before = launches();
+        uint64_t before = launches();
         OK(lfuse_plan_run(plan, stream, bind, 6));
         ck_assert_uint_eq(launches() - before, 1);
     }
-    for (i = 0; i < 3; i++) memcpy(found[i], values(results[i]), sizeof found[i]);
-    for (i = 0; i < 5; i++)
-        for (j = 0; j < 7; j++) {
-            double sum = 0, silu;
-            for (l = 0; l < 3; l++) sum += (-1 + 0.1 * (3 * i + l)) * (1 - 0.2 * (3 * j + l));
-            silu = sum / (1 + exp(-sum));
+    for (int i = 0; i < 3; i++) memcpy(found[i], values(results[i]), sizeof found[i]);
+    for (int i = 0; i < 5; i++)
+        for (int j = 0; j < 7; j++) {
+            double sum = 0;
+            for (int l = 0; l < 3; l++) sum += (-1 + 0.1 * (3 * i + l)) * (1 - 0.2 * (3 * j + l));
+            double silu = sum / (1 + exp(-sum));
             NEAR(found[0][7 * i + j], sum);
             NEAR(found[1][7 * i + j], silu);
             NEAR(found[2][7 * i + j], silu + 7 * i + j);

@@ -18,16 +18,14 @@ TEST_LOOP(shapes, 0, 2)
     network_begin();
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         network n = { .layers = cases[c].layers, .rows = cases[c].rows, .ends = cases[c].ends, .turned = _i };
-        uint64_t before;
-        lfuse_plan *plan;
         memcpy(n.widths, cases[c].widths, sizeof n.widths);
         network_graph(&n, true);
         network_tensors(&n);
-        plan = plan_with(0);
+        lfuse_plan *plan = plan_with(0);
         ck_assert_msg(strncmp(lfuse_plan_text(plan), "(network ", 9) == 0, "%s", lfuse_plan_text(plan));
         for (int i = 0; i < 3; i++) {
             OK(lfuse_tensor_fill(n.y, NULL, NAN));
-            before = launches();
+            uint64_t before = launches();
             network_run(&n, plan, stream);
             if (i) ck_assert_msg(launches() - before == 1, "case %zu: %llu launches", c,
                                  (unsigned long long)(launches() - before));
@@ -39,13 +37,12 @@ TEST_LOOP(shapes, 0, 2)
 static void check_step_by_step(int64_t rows, int64_t width, unsigned disable, uint64_t count)
 {
     network n = { .layers = 3, .rows = rows, .widths = { 12, width, width, 30 }, .ends = "rrl" };
-    uint64_t before;
 
     network_graph(&n, true);
     network_tensors(&n);
     lfuse_plan *plan = plan_with(disable);
     network_run(&n, plan, stream);
-    before = launches();
+    uint64_t before = launches();
     network_run(&n, plan, stream);
     ck_assert_uint_eq(launches() - before, count);
     network_check(&n);
@@ -86,11 +83,10 @@ TEST(rows_as_they_come)
     network_begin();
     for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
         network n = { .layers = 3, .rows = runs[i].rows, .widths = { 12, 36, 36, 30 }, .ends = "nrg" };
-        uint64_t before;
         if (!i) network_graph(&n, true);
         network_tensors(&n);
         if (!i) plan = plan_with(0);
-        before = programs();
+        uint64_t before = programs();
         network_run(&n, plan, stream);
         ck_assert_msg(programs() - before == (uint64_t)runs[i].brings, "%d rows: %d programs", (int)n.rows,
                       (int)(programs() - before));
@@ -107,14 +103,12 @@ TEST(measured)
     network_begin();
     for (int c = 0; c < 2; c++) {
         network n = { .layers = 3, .rows = rows[c], .widths = { 36, 36, 36, 36 }, .ends = "r" };
-        lfuse_plan *plan;
-        uint64_t before;
         network_graph(&n, true);
         network_tensors(&n);
-        plan = new_plan(dev, g, &options);
+        lfuse_plan *plan = new_plan(dev, g, &options);
         for (int i = 0; i < 3; i++) {
             OK(lfuse_tensor_fill(n.y, NULL, NAN));
-            before = launches();
+            uint64_t before = launches();
             network_run(&n, plan, stream);
             before = launches() - before;
             if (!i) ck_assert_uint_gt(before, 20);
@@ -128,14 +122,13 @@ TEST(measured)
 static void check_parts(const network *made, uint64_t count)
 {
     network n = *made;
-    uint64_t before;
 
     network_graph(&n, true);
     network_tensors(&n);
     lfuse_plan *plan = plan_with(0);
     for (int i = 0; i < 2; i++) {
         OK(lfuse_tensor_fill(n.y, NULL, NAN));
-        before = launches();
+        uint64_t before = launches();
         network_run(&n, plan, stream);
         if (i) ck_assert_uint_eq(launches() - before, count);
         network_check(&n);
@@ -156,26 +149,25 @@ TEST(parts)
 /* Rows of x, y and the weights begin anywhere; weights of some layers that lie otherwise are for others. */
 TEST(strides)
 {
-    network n = { .layers = 2, .rows = 3, .widths = { 10, 32, 29 }, .ends = "rl" }, odd;
-    lfuse_tensor *big[4], *along;
-    uint64_t before;
+    network n = { .layers = 2, .rows = 3, .widths = { 10, 32, 29 }, .ends = "rl" };
+    lfuse_tensor *big[4];
 
     network_begin();
     network_graph(&n, false);
     network_tensors(&n);
     lfuse_plan *plan = plan_with(0);
-    odd = n;
+    network odd = n;
     for (int i = 0; i < 4; i++) big[i] = network_noise(1, SHAPE(i == 3 ? 1100 : 400), 1);
     odd.w[1] = network_noise(2, SHAPE(32, 29), 0.4);
     odd.x = new_view(big[0], 2, SHAPE(3, 10), SHAPE(-21, 2), 60);
     odd.w[0] = new_view(big[1], 2, SHAPE(10, 32), SHAPE(33, 1), 3);
     odd.y = new_view(big[2], 2, SHAPE(3, 29), SHAPE(90, 2), 1);
     network_run(&odd, plan, stream);
-    before = launches();
+    uint64_t before = launches();
     network_run(&odd, plan, stream);
     ck_assert_uint_eq(launches() - before, 1);
     network_check(&odd);
-    along = new_view(big[1], 2, SHAPE(10, 32), SHAPE(1, 10), 3);
+    lfuse_tensor *along = new_view(big[1], 2, SHAPE(10, 32), SHAPE(1, 10), 3);
     drop(odd.w[0]);
     odd.w[0] = along;
     network_run(&odd, plan, stream);

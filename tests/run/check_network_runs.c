@@ -18,20 +18,19 @@ static float *run_and_copy(const network *n, lfuse_plan *plan, lfuse_stream *s)
  */
 static void check_many_ways(void)
 {
-    network n = { .layers = 4, .rows = 5, .widths = { 24, 32, 32, 40, 28 }, .ends = "rrgl" }, other;
+    network n = { .layers = 4, .rows = 5, .widths = { 24, 32, 32, 40, 28 }, .ends = "rrgl" };
     const size_t bytes = 5 * 28 * sizeof(float);
     lfuse_stream *second;
-    float *first, *again;
 
     g = g ? g : lfuse_graph_create();
     network_graph(&n, false);
     network_tensors(&n);
-    other = n;
+    network other = n;
     other.x = network_noise(2, SHAPE(5, 24), 1), other.y = tensor(2, SHAPE(5, 28));
     other.w[1] = network_noise(2, SHAPE(32, 32), 0.4);
     OK(lfuse_stream_create(dev, &second));
     lfuse_plan *plan = plan_with(0);
-    first = run_and_copy(&n, plan, stream);
+    float *first = run_and_copy(&n, plan, stream);
     network_check(&n);
     OK(lfuse_record_begin(stream));
     network_run(&n, plan, stream);
@@ -39,7 +38,7 @@ static void check_many_ways(void)
     lfuse_recording *recording = new_recording(stream);
     for (int i = 0; i < 6; i++) {
         OK(lfuse_tensor_fill(n.y, NULL, NAN));
-        again = run_and_copy(i & 1 ? &other : &n, plan, i & 2 ? second : stream);
+        float *again = run_and_copy(i & 1 ? &other : &n, plan, i & 2 ? second : stream);
         ck_assert((memcmp(first, again, bytes) != 0) == (i & 1));
         free(again);
         network_check(i & 1 ? &other : &n);
@@ -118,27 +117,26 @@ static void check_refresh(bool turned, bool halved)
     network n = { .layers = 3, .rows = 4, .widths = { 20, 32, 24, 12 }, .ends = "rrl", .turned = turned,
                   .halved = halved };
     lfuse_binding bind[NETWORK_BINDINGS];
-    int count;
 
     g = g ? g : lfuse_graph_create();
     network_graph(&n, true);
     network_tensors(&n);
-    count = network_bind(&n, bind);
+    int count = network_bind(&n, bind);
     lfuse_plan *plan = plan_with(0);
     lfuse_instance *instance = new_instance(plan, stream, bind, count);
     ck_assert((lfuse_instance_prepared(instance) != 0) == halved);
     for (int i = 0; i < 5; i++) { /* as a launch, and as a graph of one */
-        float weights[32 * 24], *first, *again;
+        float weights[32 * 24];
         OK(lfuse_instance_run(instance, bind, count));
         OK(lfuse_stream_synchronize(stream));
         network_check(&n);
-        first = network_copy(n.y, 4 * 12);
+        float *first = network_copy(n.y, 4 * 12);
         for (int k = 0; k < 32 * 24; k++) weights[k] = (float)(network_next() * 0.4);
         OK(lfuse_tensor_write(n.w[1], stream, weights));
         if (halved) {
             OK(lfuse_instance_run(instance, bind, count));
             OK(lfuse_stream_synchronize(stream));
-            again = network_copy(n.y, 4 * 12);
+            float *again = network_copy(n.y, 4 * 12);
             ck_assert(!memcmp(first, again, 4 * 12 * sizeof *first));
             free(again);
         }
@@ -193,16 +191,14 @@ static void check_wide(void)
     for (size_t c = 0; c < sizeof cases / sizeof *cases && resident; c++) {
         network n = { .layers = 3, .rows = cases[c].rows, .turned = cases[c].turned,
                       .ends = c & 1 ? "rrl" : "r" };
-        uint64_t before;
-        lfuse_plan *plan;
         for (int i = 0; i <= n.layers; i++) n.widths[i] = cases[c].width;
         g = g ? g : lfuse_graph_create();
         network_graph(&n, true);
         network_tensors(&n);
-        plan = plan_with(0);
+        lfuse_plan *plan = plan_with(0);
         network_run(&n, plan, stream);
         for (int i = 0; i < 200; i++) {
-            before = launches();
+            uint64_t before = launches();
             network_run(&n, plan, stream);
             ck_assert_uint_eq(launches() - before, 1);
         }

@@ -33,11 +33,10 @@ static lfuse_tensor *at(int where, int length)
 static lfuse_list *list_at(int list)
 {
     lfuse_tensor *t[MEMBERS];
-    int m;
 
-    for (m = 0; m < MEMBERS; m++) t[m] = at(place[list][m], length_of(m));
+    for (int m = 0; m < MEMBERS; m++) t[m] = at(place[list][m], length_of(m));
     lfuse_list *l = new_list(dev, type, MEMBERS, t);
-    for (m = 0; m < MEMBERS; m++) drop(t[m]);
+    for (int m = 0; m < MEMBERS; m++) drop(t[m]);
     return l;
 }
 
@@ -49,12 +48,10 @@ static bool meet(int a, int la, int b, int lb)
 /* Every pair of which one is written. The tensor is a "list" of one member with two elements. */
 static bool overlaps(void)
 {
-    int a, b, i, j;
-
-    for (a = 0; a <= LISTS; a++)
-        for (b = 0; b <= LISTS; b++)
-            for (i = 0; i < (a == LISTS ? 1 : MEMBERS) && written[a]; i++)
-                for (j = 0; j < (b == LISTS ? 1 : MEMBERS); j++)
+    for (int a = 0; a <= LISTS; a++)
+        for (int b = 0; b <= LISTS; b++)
+            for (int i = 0; i < (a == LISTS ? 1 : MEMBERS) && written[a]; i++)
+                for (int j = 0; j < (b == LISTS ? 1 : MEMBERS); j++)
                     if ((a != b || i != j) && meet(place[a][i], a == LISTS ? 2 : length_of(i), place[b][j],
                                                    b == LISTS ? 2 : length_of(j)))
                         return true;
@@ -96,22 +93,22 @@ TEST_LOOP(as_every_pair_compared, 1, 6)
 {
     unsigned seed = (unsigned)_i;
     lfuse_list *lists[LISTS];
-    int i, k, m, found = 0;
+    int found = 0;
 
     type = _i % 2 ? LFUSE_F32 : LFUSE_I8;
-    for (i = 0; i < LISTS; i++)
-        for (m = 0; m < MEMBERS; m++) place[i][m] = (i * MEMBERS + m) * 4;
+    for (int i = 0; i < LISTS; i++)
+        for (int m = 0; m < MEMBERS; m++) place[i][m] = (i * MEMBERS + m) * 4;
     place[LISTS][0] = PLACES - 2;
     lfuse_plan *plan = make_plan();
-    for (i = 0; i < LISTS; i++) lists[i] = list_at(i);
+    for (int i = 0; i < LISTS; i++) lists[i] = list_at(i);
     lfuse_tensor *total = at(place[LISTS][0], 2);
-    for (i = 0; i < ROUNDS; i++) {
+    for (int i = 0; i < ROUNDS; i++) {
         lfuse_binding b[] = { lfuse_bind_list(names[0], lists[0]), lfuse_bind_list(names[1], lists[1]),
                               lfuse_bind_list(names[2], lists[2]), lfuse_bind_tensor(names[3], total) };
         lfuse_status status = lfuse_plan_run(plan, stream, b, 4);
         ck_assert_msg(status == (overlaps() ? LFUSE_ERR_OVERLAP : LFUSE_OK), "round %d: %s", i, lfuse_last_error());
         found += status != LFUSE_OK;
-        for (k = next(&seed) % 8 ? 1 : 20; k > 0; k--) move(lists, &seed); /* at times more than a list remembers */
+        for (int k = next(&seed) % 8 ? 1 : 20; k > 0; k--) move(lists, &seed); /* at times more than a list remembers */
     }
     ck_assert_msg(found > ROUNDS / 20 && found < ROUNDS - ROUNDS / 20, "%d of %d", found, ROUNDS);
 }
@@ -120,20 +117,18 @@ TEST_LOOP(as_every_pair_compared, 1, 6)
 TEST(the_message_names_both)
 {
     lfuse_list *lists[LISTS];
-    lfuse_tensor *total, *t;
-    int i, m;
 
     type = LFUSE_F32;
-    for (i = 0; i < LISTS; i++)
-        for (m = 0; m < MEMBERS; m++) place[i][m] = (i * MEMBERS + m) * 4;
+    for (int i = 0; i < LISTS; i++)
+        for (int m = 0; m < MEMBERS; m++) place[i][m] = (i * MEMBERS + m) * 4;
     lfuse_plan *plan = make_plan();
-    for (i = 0; i < LISTS; i++) lists[i] = list_at(i);
-    total = at(PLACES - 2, 2);
+    for (int i = 0; i < LISTS; i++) lists[i] = list_at(i);
+    lfuse_tensor *total = at(PLACES - 2, 2);
     {
         lfuse_binding b[] = { lfuse_bind_list(names[0], lists[0]), lfuse_bind_list(names[1], lists[1]),
                               lfuse_bind_list(names[2], lists[2]), lfuse_bind_tensor(names[3], total) };
         OK(lfuse_plan_run(plan, stream, b, 4));
-        t = at(place[1][2] + 1, 3);
+        lfuse_tensor *t = at(place[1][2] + 1, 3);
         OK(lfuse_list_replace(lists[0], 3, 1, &t));
         drop(t);
         FAILS(LFUSE_ERR_OVERLAP, lfuse_plan_run(plan, stream, b, 4));
@@ -163,18 +158,14 @@ typedef struct block {
 
 static bool has(const block *b, int byte)
 {
-    int i;
-
-    for (i = 0; i < b->rows; i++)
+    for (int i = 0; i < b->rows; i++)
         if (byte >= b->at + i * PITCH && byte < b->at + i * PITCH + b->columns) return true;
     return false;
 }
 
 static bool have_common(const block *a, const block *b)
 {
-    int i;
-
-    for (i = 0; i < MATRIX; i++)
+    for (int i = 0; i < MATRIX; i++)
         if (has(a, i) && has(b, i)) return true;
     return false;
 }
@@ -187,12 +178,11 @@ static lfuse_tensor *view_of(const lfuse_tensor *matrix, const block *b)
 /* "w" is written, "x" is read; of every pair, whether they overlap. */
 static void compare_blocks(lfuse_plan *plan, const lfuse_tensor *matrix, const block *w, const block *x)
 {
-    lfuse_tensor *tw = view_of(matrix, w), *tx = view_of(matrix, x), *ty;
-    lfuse_status status;
+    lfuse_tensor *tw = view_of(matrix, w), *tx = view_of(matrix, x);
 
-    ty = new_tensor(dev, LFUSE_I8, 2, SHAPE(x->rows, x->columns));
-    status = lfuse_plan_run(plan, stream, BINDINGS(lfuse_bind_tensor("w", tw), lfuse_bind_tensor("x", tx),
-                                                   lfuse_bind_tensor("y", ty)));
+    lfuse_tensor *ty = new_tensor(dev, LFUSE_I8, 2, SHAPE(x->rows, x->columns));
+    lfuse_status status = lfuse_plan_run(plan, stream, BINDINGS(lfuse_bind_tensor("w", tw), lfuse_bind_tensor("x", tx),
+                                                                lfuse_bind_tensor("y", ty)));
     ck_assert_msg(status == (have_common(w, x) ? LFUSE_ERR_OVERLAP : LFUSE_OK),
                   "%d x %d from %d and %d x %d from %d: %s", w->rows, w->columns, w->at, x->rows, x->columns, x->at,
                   lfuse_status_name(status));
@@ -225,19 +215,18 @@ TEST(strides_of_no_use)
     const lfuse_value w = lfuse_input(g, "w", LFUSE_I8, 1, LFUSE_DIMS(lfuse_size_var(g, "n", 0, 64)));
     const lfuse_value x = lfuse_input(g, "x", LFUSE_I8, 3, LFUSE_DIMS(rows, 2, 3));
     static const int64_t extremes[] = { INT64_MIN, INT64_MIN + 1, INT64_MIN / 2, INT64_MAX / 2, INT64_MAX };
-    lfuse_tensor *tw, *tx, *ty;
-    size_t i, k;
+    lfuse_tensor *tw, *tx;
 
     lfuse_update(w, lfuse_neg(w));
     lfuse_output(g, "y", lfuse_neg(x));
     lfuse_plan *plan = plan_with(LFUSE_NO_REPLAY);
     OK(lfuse_tensor_wrap(dev, LFUSE_MEMORY_NATIVE, (uintptr_t)memory, 64, LFUSE_I8, 1, SHAPE(64), NULL, 0, &tw));
-    for (i = 0; i < 5; i++)
-        for (k = 0; k < 5 * 2; k++) {
+    for (size_t i = 0; i < 5; i++)
+        for (size_t k = 0; k < 5 * 2; k++) {
             const int64_t one = (int64_t)(k / 5), outer = extremes[i], inner = extremes[k % 5];
             OK(lfuse_tensor_wrap(dev, LFUSE_MEMORY_NATIVE, (uintptr_t)(memory + (one ? 100 : 32)), 0, LFUSE_I8, 3,
                                  SHAPE(one, 2, 3), one ? SHAPE(outer, 3, 1) : SHAPE(outer, inner, inner), 0, &tx));
-            ty = new_tensor(dev, LFUSE_I8, 3, SHAPE(one, 2, 3));
+            lfuse_tensor *ty = new_tensor(dev, LFUSE_I8, 3, SHAPE(one, 2, 3));
             OK(lfuse_plan_run(plan, stream, BINDINGS(lfuse_bind_tensor("w", tw), lfuse_bind_tensor("x", tx),
                                                      lfuse_bind_tensor("y", ty))));
             drop(tx), drop(ty);

@@ -18,10 +18,9 @@ static void keep_message(void *context, lfuse_log_level level, const char *messa
 static lfuse_tensor *halves(int64_t rows, double a, double b)
 {
     uint16_t host[64];
-    int64_t i;
 
     lfuse_tensor *t = new_tensor(dev, LFUSE_F16, 2, SHAPE(rows, 2));
-    for (i = 0; i < 2 * rows; i++) host[i] = lfuse__double_to_f16(i % 2 ? b : a);
+    for (int64_t i = 0; i < 2 * rows; i++) host[i] = lfuse__double_to_f16(i % 2 ? b : a);
     OK(lfuse_tensor_write(t, NULL, host));
     return t;
 }
@@ -33,25 +32,22 @@ TEST(gemm_of_halves_in_f32)
 {
     static const lfuse_provider providers[] = { LFUSE_PROVIDER_NATIVE, LFUSE_PROVIDER_VENDOR };
     lfuse_tensor *a = halves(3, 200, 300), *b = halves(4, 200, 300), *c = ramp(2, SHAPE(3, 4), 1, 0);
-    const float *v;
-    int i, p;
 
     OK(lfuse_gemm(stream, 0, 1, 1, a, b, 1, c));
     OK(lfuse_gemm(stream, 0, 1, 2, a, b, 0.5, c));
-    v = values(c);
-    for (i = 0; i < 12; i++) ck_assert_float_eq(v[i], 260000 + 65000.5f);
+    const float *v = values(c);
+    for (int i = 0; i < 12; i++) ck_assert_float_eq(v[i], 260000 + 65000.5f);
     lfuse_output(g, "y", lfuse_matmul_as(lfuse_input(g, "a", LFUSE_F16, 2, LFUSE_DIMS(3, 2)),
                                          lfuse_transpose(lfuse_input(g, "b", LFUSE_F16, 2, LFUSE_DIMS(4, 2))),
                                          LFUSE_F32, LFUSE_PRECISION_FULL));
-    for (p = 0; p < 3; p++) {
+    for (int p = 0; p < 3; p++) {
         lfuse_binding bind[] = { lfuse_bind_tensor("a", a), lfuse_bind_tensor("b", b), lfuse_bind_tensor("y", c) };
         const uint64_t before = launches();
-        lfuse_plan *plan;
         lfuse__stub.decline_mixed = p == 1; /* then both are cast first; what is taken once is kept */
-        plan = plan_by(providers[p > 0], LFUSE_NO_SMALL_PRODUCTS);
+        lfuse_plan *plan = plan_by(providers[p > 0], LFUSE_NO_SMALL_PRODUCTS);
         OK(lfuse_plan_run(plan, stream, bind, 3));
         v = values(c);
-        for (i = 0; i < 12; i++) ck_assert_float_eq(v[i], 130000);
+        for (int i = 0; i < 12; i++) ck_assert_float_eq(v[i], 130000);
         ck_assert_uint_eq(launches() - before, p == 1 ? 3 : 1);
     }
 }
@@ -59,22 +55,21 @@ TEST(gemm_of_halves_in_f32)
 /* Products of nothing: zeros, and what is added to. */
 TEST(gemm_of_halves_of_no_depth)
 {
-    lfuse_tensor *a, *b, *c = ramp(2, SHAPE(2, 3), 8, 0);
-    int i;
+    lfuse_tensor *c = ramp(2, SHAPE(2, 3), 8, 0);
 
-    a = new_tensor(dev, LFUSE_F16, 2, SHAPE(2, 0));
-    b = new_tensor(dev, LFUSE_F16, 2, SHAPE(0, 3));
+    lfuse_tensor *a = new_tensor(dev, LFUSE_F16, 2, SHAPE(2, 0));
+    lfuse_tensor *b = new_tensor(dev, LFUSE_F16, 2, SHAPE(0, 3));
     OK(lfuse_gemm(stream, 0, 0, 1, a, b, 0.5, c));
-    for (i = 0; i < 6; i++) ck_assert_float_eq(values(c)[i], 4);
+    for (int i = 0; i < 6; i++) ck_assert_float_eq(values(c)[i], 4);
     OK(lfuse_gemm(stream, 0, 0, 1, a, b, 0, c));
-    for (i = 0; i < 6; i++) ck_assert_float_eq(values(c)[i], 0);
+    for (int i = 0; i < 6; i++) ck_assert_float_eq(values(c)[i], 0);
 }
 
 TEST(gemm_of_wrong_types)
 {
-    lfuse_tensor *a = halves(2, 1, 2), *b = ramp(2, SHAPE(2, 2), 1, 1), *c;
+    lfuse_tensor *a = halves(2, 1, 2), *b = ramp(2, SHAPE(2, 2), 1, 1);
 
-    c = new_tensor(dev, LFUSE_F64, 2, SHAPE(2, 2));
+    lfuse_tensor *c = new_tensor(dev, LFUSE_F64, 2, SHAPE(2, 2));
     FAILS(LFUSE_ERR_TYPE, lfuse_gemm(stream, 0, 0, 1, a, b, 0, b));
     FAILS(LFUSE_ERR_TYPE, lfuse_gemm(stream, 0, 0, 1, a, a, 0, c));
     FAILS(LFUSE_ERR_TYPE, lfuse_gemm(stream, 0, 0, 1, b, b, 0, a));
@@ -87,7 +82,6 @@ TEST(tf32_where_it_is_asked_for)
     const float fine = 1 + 0x1p-12f;
     lfuse_value a = lfuse_input(g, "a", LFUSE_F32, 2, LFUSE_DIMS(2, 1)), b = lfuse_input(g, "b", LFUSE_F32, 2,
         LFUSE_DIMS(1, 16));
-    lfuse_tensor *ta, *tb, *full, *tf32;
     lfuse_plan *plan = NULL;
 
     lfuse_output(g, "full", lfuse_matmul(a, b));
@@ -96,8 +90,8 @@ TEST(tf32_where_it_is_asked_for)
     ck_assert_msg(strstr(lfuse_last_error(), "is a product in tf32, which stub:0"), "%s", lfuse_last_error());
     lfuse__stub.tf32 = true;
     reopen_device();
-    ta = ramp(2, SHAPE(2, 1), fine, 0), tb = ramp(2, SHAPE(1, 16), 1, 0);
-    full = tensor(2, SHAPE(2, 16)), tf32 = tensor(2, SHAPE(2, 16));
+    lfuse_tensor *ta = ramp(2, SHAPE(2, 1), fine, 0), *tb = ramp(2, SHAPE(1, 16), 1, 0);
+    lfuse_tensor *full = tensor(2, SHAPE(2, 16)), *tf32 = tensor(2, SHAPE(2, 16));
     plan = plan_with(0);
     ck_assert_msg(strstr(lfuse_plan_text(plan), "in tf32"), "%s", lfuse_plan_text(plan));
     OK(lfuse_plan_run(plan, stream, BINDINGS(lfuse_bind_tensor("a", ta), lfuse_bind_tensor("b", tb),
@@ -175,9 +169,7 @@ static void restore(void)
 /* A product of ones, with so much memory left; the result is right or the run fails. */
 static lfuse_status product_of_ones(lfuse_type type, int64_t m, int64_t n, int64_t k, uint64_t left)
 {
-    lfuse_tensor *a, *b, *c;
     lfuse_stream *s; /* that has no scratch yet */
-    lfuse_status status;
     double *got = malloc((size_t)(m * n) * sizeof *got);
 
     fresh_graph();
@@ -185,17 +177,17 @@ static lfuse_status product_of_ones(lfuse_type type, int64_t m, int64_t n, int64
                                       lfuse_input(g, "b", type, 2, LFUSE_DIMS(k, n))));
     OK(lfuse_stream_create(dev, &s));
     lfuse_plan *plan = new_plan(dev, g, NULL);
-    a = new_tensor(dev, type, 2, SHAPE(m, k));
-    b = new_tensor(dev, type, 2, SHAPE(k, n));
-    c = new_tensor(dev, type, 2, SHAPE(m, n));
+    lfuse_tensor *a = new_tensor(dev, type, 2, SHAPE(m, k));
+    lfuse_tensor *b = new_tensor(dev, type, 2, SHAPE(k, n));
+    lfuse_tensor *c = new_tensor(dev, type, 2, SHAPE(m, n));
     OK(lfuse_tensor_fill(a, s, 1));
     OK(lfuse_tensor_fill(b, s, 1));
     OK(lfuse_stream_synchronize(s));
     leave(left);
     logged[0] = 0;
     lfuse_log_to(keep_message, NULL, LFUSE_LOG_WARN);
-    status = lfuse_plan_run(plan, s, BINDINGS(lfuse_bind_tensor("a", a), lfuse_bind_tensor("b", b),
-                                              lfuse_bind_tensor("c", c)));
+    lfuse_status status = lfuse_plan_run(plan, s, BINDINGS(lfuse_bind_tensor("a", a), lfuse_bind_tensor("b", b),
+                                                           lfuse_bind_tensor("c", c)));
     lfuse_log_to(NULL, NULL, LFUSE_LOG_WARN);
     if (!status) {
         OK(lfuse_stream_synchronize(s));

@@ -20,15 +20,12 @@ TEST(a_dense_layer_in_every_way)
         { LFUSE_PROVIDER_NATIVE, LFUSE_NO_EPILOGUE | LFUSE_NO_POINTWISE_FUSION, true, 3 },
         { LFUSE_PROVIDER_DEFAULT, 0, true, 1 }, /* the stub says that it is a CPU */
     };
-    lfuse_plan *plan;
-    uint64_t compiled;
-    size_t i;
 
     dense_graph();
-    for (i = 0; i < sizeof ways / sizeof ways[0]; i++) {
+    for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
         lfuse__stub.decline_epilogues = ways[i].decline ? ~1u : 0;
-        plan = plan_by(ways[i].provider, ways[i].disable);
-        compiled = compiles();
+        lfuse_plan *plan = plan_by(ways[i].provider, ways[i].disable);
+        uint64_t compiled = compiles();
         check_dense(plan, 1, ways[i].launches);
         check_dense(plan, 360, ways[i].launches);
         check_dense(plan, 7, ways[i].launches);
@@ -43,20 +40,17 @@ TEST(gemm_now)
         { 0, 0, 1, 0, 3, 4, 5 }, { 1, 0, 2, 0, 3, 4, 5 }, { 0, 1, 1, 0.5, 3, 4, 5 }, { 1, 1, -1, 1, 1, 7, 2 },
         { 0, 0, 1, 2, 3, 4, 0 }, { 0, 0, 1, 0, 3, 4, 0 }, { 0, 0, 1, 1, 0, 4, 2 },
     };
-    size_t c;
 
-    for (c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
         const int64_t m = cases[c].m, n = cases[c].n, k = cases[c].k;
         lfuse_tensor *a = ramp(2, cases[c].ta ? SHAPE(k, m) : SHAPE(m, k), 1, 1);
         lfuse_tensor *b = ramp(2, cases[c].tb ? SHAPE(n, k) : SHAPE(k, n), -3, 1), *d = ramp(2, SHAPE(m, n), 1, 1);
-        const float *v;
-        int64_t i, j, l;
         OK(lfuse_gemm(stream, cases[c].ta, cases[c].tb, cases[c].alpha, a, b, cases[c].beta, d));
-        v = values(d);
-        for (i = 0; i < m; i++)
-            for (j = 0; j < n; j++) {
+        const float *v = values(d);
+        for (int64_t i = 0; i < m; i++)
+            for (int64_t j = 0; j < n; j++) {
                 double sum = 0;
-                for (l = 0; l < k; l++) {
+                for (int64_t l = 0; l < k; l++) {
                     const int64_t x = cases[c].ta ? l * m + i : i * k + l, y = cases[c].tb ? j * k + l : l * n + j;
                     sum += (double)(1 + x) * (double)(y - 3);
                 }
@@ -67,19 +61,17 @@ TEST(gemm_now)
 
 TEST(gemm_of_odd_strides)
 {
-    lfuse_tensor *big = ramp(1, SHAPE(400), 0, 1), *a, *b, *c, *out = tensor(1, SHAPE(100));
-    const float *v;
-    int i, j, l;
+    lfuse_tensor *big = ramp(1, SHAPE(400), 0, 1), *out = tensor(1, SHAPE(100));
 
-    a = new_view(big, 2, SHAPE(3, 4), SHAPE(10, 2), 1);
-    b = new_view(big, 2, SHAPE(4, 5), SHAPE(0, -1), 9);
-    c = new_view(out, 2, SHAPE(3, 5), SHAPE(20, 3), 0);
+    lfuse_tensor *a = new_view(big, 2, SHAPE(3, 4), SHAPE(10, 2), 1);
+    lfuse_tensor *b = new_view(big, 2, SHAPE(4, 5), SHAPE(0, -1), 9);
+    lfuse_tensor *c = new_view(out, 2, SHAPE(3, 5), SHAPE(20, 3), 0);
     OK(lfuse_gemm(stream, 0, 0, 1, a, b, 0, c));
-    v = values(out);
-    for (i = 0; i < 3; i++)
-        for (j = 0; j < 5; j++) {
+    const float *v = values(out);
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 5; j++) {
             double sum = 0;
-            for (l = 0; l < 4; l++) sum += (1 + 10 * i + 2 * l) * (9 - j);
+            for (int l = 0; l < 4; l++) sum += (1 + 10 * i + 2 * l) * (9 - j);
             NEAR(v[20 * i + 3 * j], sum);
         }
 }
@@ -97,18 +89,16 @@ typedef struct form {
 static void check_form(const form *f)
 {
     lfuse_tensor *x = ramp(2, SHAPE(ROWS, DEPTH), -2, 1), *w = ramp(2, SHAPE(DEPTH, COLUMNS), -4, 1);
-    lfuse_tensor *b = ramp(1, SHAPE(COLUMNS), 3, -2), *y = tensor(2, SHAPE(ROWS, COLUMNS)), *r, *plain;
+    lfuse_tensor *b = ramp(1, SHAPE(COLUMNS), 3, -2), *y = tensor(2, SHAPE(ROWS, COLUMNS));
     const lfuse_value m = lfuse_matmul(lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(ROWS, DEPTH)),
                                        lfuse_input(g, "w", LFUSE_F32, 2, LFUSE_DIMS(DEPTH, COLUMNS)));
     lfuse_value added = lfuse_input(g, "r", LFUSE_F32, 2, LFUSE_DIMS(ROWS, COLUMNS)), v = m;
     const bool unread = f->beta && f->scale == 0;
     lfuse_binding bind[7];
-    const float *got;
-    uint64_t before;
     int count = 0;
 
-    plain = ramp(2, SHAPE(ROWS, COLUMNS), unread ? (float)NAN : -7, 2);
-    r = plain;
+    lfuse_tensor *plain = ramp(2, SHAPE(ROWS, COLUMNS), unread ? (float)NAN : -7, 2);
+    lfuse_tensor *r = plain;
     if (f->transposed) {
         r = new_view(plain, 2, SHAPE(ROWS, COLUMNS), SHAPE(1, ROWS), 0);
     }
@@ -125,10 +115,10 @@ static void check_form(const form *f)
     if (f->alpha) bind[count++] = lfuse_bind_scalar("alpha", 2);
     if (f->beta) bind[count++] = lfuse_bind_scalar("beta", f->scale);
     lfuse_plan *plan = plan_by(LFUSE_PROVIDER_VENDOR, 0);
-    before = launches();
+    uint64_t before = launches();
     OK(lfuse_plan_run(plan, stream, bind, count));
     ck_assert_uint_eq(launches() - before, f->launches);
-    got = values(f->replaces ? r : y);
+    const float *got = values(f->replaces ? r : y);
     for (int i = 0; i < ROWS; i++)
         for (int j = 0; j < COLUMNS; j++) {
             double sum = 0, add = -7 + 2 * (f->transposed ? i + j * ROWS : i * COLUMNS + j);
@@ -162,15 +152,14 @@ TEST(widened_products)
     lfuse_value x = lfuse_input(g, "x", LFUSE_F16, 2, LFUSE_DIMS(2, 2)), w = lfuse_frozen(g, "w", LFUSE_F16, 2,
         LFUSE_DIMS(2, 2));
     lfuse_value b = lfuse_frozen(g, "b", LFUSE_F16, 1, LFUSE_DIMS(2));
-    lfuse_tensor *tx, *tw, *tb, *ty;
     uint16_t y[4];
 
     lfuse__stub.decline_types = 1u << LFUSE_F16;
     lfuse_output(g, "y", lfuse_relu(lfuse_add(lfuse_matmul(x, w), b)));
-    tx = new_tensor(dev, LFUSE_F16, 2, SHAPE(2, 2));
-    tw = new_tensor(dev, LFUSE_F16, 2, SHAPE(2, 2));
-    tb = new_tensor(dev, LFUSE_F16, 1, SHAPE(2));
-    ty = new_tensor(dev, LFUSE_F16, 2, SHAPE(2, 2));
+    lfuse_tensor *tx = new_tensor(dev, LFUSE_F16, 2, SHAPE(2, 2));
+    lfuse_tensor *tw = new_tensor(dev, LFUSE_F16, 2, SHAPE(2, 2));
+    lfuse_tensor *tb = new_tensor(dev, LFUSE_F16, 1, SHAPE(2));
+    lfuse_tensor *ty = new_tensor(dev, LFUSE_F16, 2, SHAPE(2, 2));
     OK(lfuse_tensor_write(tx, NULL, one_two));
     OK(lfuse_tensor_write(tw, NULL, one_two));
     OK(lfuse_tensor_write(tb, NULL, one_two));
@@ -208,21 +197,18 @@ static const lfuse_plan_options measuring = { .effort = LFUSE_EFFORT_MEASURE, .d
 /* The first run of a size times its algorithms; then runs of any plan on the device do the product alone. */
 TEST(products_are_measured_once)
 {
-    uint64_t asked, captured;
     lfuse__stub_counters c;
-    lfuse_plan *plan;
-    int i;
 
     lfuse__stub.gemm_candidates = 3;
     dense_graph();
-    for (i = 0; i < CLOCKS; i++) {
+    for (int i = 0; i < CLOCKS; i++) {
         lfuse__stub.native_graph = clocks[i].native_graph;
         lfuse__stub.elapsed = clocks[i].elapsed;
         lfuse__stub.lazy = i % 2;
         reopen_device();
-        plan = new_plan(dev, g, &measuring);
-        asked = lfuse__stub_calls(LFUSE__STUB_gemm_candidates);
-        captured = lfuse__stub_calls(LFUSE__STUB_graph_begin);
+        lfuse_plan *plan = new_plan(dev, g, &measuring);
+        uint64_t asked = lfuse__stub_calls(LFUSE__STUB_gemm_candidates);
+        uint64_t captured = lfuse__stub_calls(LFUSE__STUB_graph_begin);
         check_dense(plan, 4, ANY);
         check_dense(plan, 9, ANY);
         ck_assert_uint_eq(lfuse__stub_calls(LFUSE__STUB_gemm_candidates) - asked, 2);
@@ -241,18 +227,15 @@ TEST(products_are_measured_once)
 
 TEST(the_fastest_algorithm_is_chosen)
 {
-    lfuse_plan *plan;
-    int i, fast;
-
     dense_graph();
-    for (i = 0; i < CLOCKS; i++)
-        for (fast = 0; fast < 7; fast += 3) {
+    for (int i = 0; i < CLOCKS; i++)
+        for (int fast = 0; fast < 7; fast += 3) {
             lfuse__stub.native_graph = clocks[i].native_graph;
             lfuse__stub.elapsed = clocks[i].elapsed;
             lfuse__stub.gemm_candidates = 7; /* more than reach the last rounds */
             lfuse__stub.gemm_slow = ~(1u << fast);
             reopen_device();
-            plan = new_plan(dev, g, &measuring);
+            lfuse_plan *plan = new_plan(dev, g, &measuring);
             check_dense(plan, 4, ANY);
             ck_assert_int_eq(chosen_algorithm(), fast);
             check_dense(plan, 4, 2);
@@ -264,18 +247,16 @@ TEST(the_fastest_algorithm_is_chosen)
 TEST(algorithms_that_fail_are_left_out)
 {
     char message[1024];
-    lfuse_plan *plan;
-    int i;
 
     lfuse__stub.gemm_candidates = 4;
     dense_graph();
-    for (i = 0; i < CLOCKS; i++) {
+    for (int i = 0; i < CLOCKS; i++) {
         lfuse__stub.native_graph = clocks[i].native_graph;
         lfuse__stub.elapsed = clocks[i].elapsed;
         lfuse__stub.gemm_failing = 1u << 1 | 1u << 3; /* the fast ones */
         lfuse__stub.gemm_slow = 1u << 0 | 1u << 2;
         reopen_device();
-        plan = new_plan(dev, g, &measuring);
+        lfuse_plan *plan = new_plan(dev, g, &measuring);
         snprintf(message, sizeof message, "%s", lfuse_last_error());
         check_dense(plan, 4, ANY);
         ck_assert(chosen_algorithm() == 0 || chosen_algorithm() == 2);
@@ -308,19 +289,15 @@ TEST(races_with_a_failing_call)
         LFUSE__STUB_graph_launch, LFUSE__STUB_event_create, LFUSE__STUB_event_record, LFUSE__STUB_event_elapsed,
         LFUSE__STUB_stream_create, LFUSE__STUB_stream_sync, LFUSE__STUB_write, LFUSE__STUB_copy, LFUSE__STUB_alloc,
     };
-    lfuse_tensor *tx, *tw, *tb, *ty;
-    lfuse_plan *plan;
     lfuse_status status;
-    uint64_t n;
-    size_t i;
 
     dense_graph();
-    for (i = 0; i < sizeof slots / sizeof slots[0]; i++)
-        for (n = 1; n < 40; n += 1 + n / 8) {
+    for (size_t i = 0; i < sizeof slots / sizeof slots[0]; i++)
+        for (uint64_t n = 1; n < 40; n += 1 + n / 8) {
             reopen_device();
-            plan = new_plan(dev, g, &measuring);
-            tx = ramp(2, SHAPE(4, 8), -1, 0.01f), tw = ramp(2, SHAPE(8, 6), -2, 0.1f);
-            tb = ramp(1, SHAPE(6), 1, -0.5f), ty = tensor(2, SHAPE(4, 6));
+            lfuse_plan *plan = new_plan(dev, g, &measuring);
+            lfuse_tensor *tx = ramp(2, SHAPE(4, 8), -1, 0.01f), *tw = ramp(2, SHAPE(8, 6), -2, 0.1f);
+            lfuse_tensor *tb = ramp(1, SHAPE(6), 1, -0.5f), *ty = tensor(2, SHAPE(4, 6));
             lfuse__stub_fail(slots[i], n, false, LFUSE_ERR_DEVICE);
             status = lfuse_plan_run(plan, stream, BINDINGS(lfuse_bind_tensor("x", tx), lfuse_bind_tensor("w", tw),
                                                            lfuse_bind_tensor("b", tb), lfuse_bind_tensor("y", ty)));
@@ -346,14 +323,13 @@ TEST(threads_share_a_choice)
     uint64_t asked = lfuse__stub_calls(LFUSE__STUB_gemm_candidates);
     pthread_t threads[4];
     job jobs[4];
-    int i;
 
     lfuse__stub.gemm_slow = 1; /* the first waits so long that the others come */
     lfuse__stub.elapsed = false; /* else only its events would tell of it */
     dense_graph();
-    for (i = 0; i < 4; i++) jobs[i].plan = new_plan(dev, g, &measuring);
-    for (i = 0; i < 4; i++) ck_assert(!pthread_create(&threads[i], NULL, measure_a_product, &jobs[i]));
-    for (i = 0; i < 4; i++) {
+    for (int i = 0; i < 4; i++) jobs[i].plan = new_plan(dev, g, &measuring);
+    for (int i = 0; i < 4; i++) ck_assert(!pthread_create(&threads[i], NULL, measure_a_product, &jobs[i]));
+    for (int i = 0; i < 4; i++) {
         pthread_join(threads[i], NULL);
         ck_assert(jobs[i].good);
     }

@@ -43,12 +43,10 @@ static lfuse_status make(bool norm, lfuse_plan **plan)
     lfuse_graph *graph = lfuse_graph_create();
     const lfuse_value w = lfuse_list_input(graph, "w", LFUSE_F32, LFUSE_RANK_ANY);
     lfuse_value v = w;
-    lfuse_status status;
-    int i;
 
-    for (i = 0; i < LONG && norm; i++) v = lfuse_add(v, lfuse_constant(graph, i % 2 ? -i : i + 1)); /* adds 0 */
+    for (int i = 0; i < LONG && norm; i++) v = lfuse_add(v, lfuse_constant(graph, i % 2 ? -i : i + 1)); /* adds 0 */
     lfuse_update(w, norm ? lfuse_div(v, lfuse_list_norm_l2(v)) : lfuse_add(w, w));
-    status = lfuse_plan_create(dev, graph, &options, plan);
+    lfuse_status status = lfuse_plan_create(dev, graph, &options, plan);
     lfuse_graph_destroy(graph);
     return status;
 }
@@ -71,11 +69,10 @@ TEST_CASE("programs", .setup = open_stub, .teardown = close_stub, .before = test
 TEST(long_kernels_are_several_programs)
 {
     lfuse_plan *norm, *twice;
-    uint64_t before;
 
     if (one_cpu()) TEST_SKIP("one CPU: one program");
     begin(true);
-    before = compiles();
+    uint64_t before = compiles();
     OK(make(true, &norm));
     OK(run(norm));
     check(1);
@@ -92,10 +89,9 @@ TEST(long_kernels_are_several_programs)
 TEST(others_are_one_program)
 {
     lfuse_plan *norm;
-    uint64_t before;
 
     begin(false);
-    before = compiles();
+    uint64_t before = compiles();
     OK(make(true, &norm));
     OK(run(norm));
     check(1);
@@ -110,7 +106,7 @@ TEST(time_of_first_launches)
     lfuse_device_counters before, after;
     uint64_t asked, compiled;
     lfuse_plan *norm, *again;
-    double start, stop, counted;
+    double start, stop;
 
     lfuse__stub.batched = lfuse__stub.compiles_at_launch = true; /* a program is text until it is launched */
     begin(false);
@@ -120,7 +116,7 @@ TEST(time_of_first_launches)
     OK(lfuse_device_get_counters(dev, &after));
     lfuse__stub_batch_cost(&asked, &compiled, &stop);
     ck_assert(stop > start);
-    counted = 1e-6 * (double)(after.build_us - before.build_us);
+    double counted = 1e-6 * (double)(after.build_us - before.build_us);
     ck_assert_msg(counted >= stop - start - 1e-6, "%g s of %g are counted", counted, stop - start);
     OK(make(true, &again)); /* the same plan: nothing is compiled */
     OK(lfuse_device_get_counters(dev, &before));
@@ -133,14 +129,11 @@ TEST(time_of_first_launches)
 /* Whichever fails, in whatever thread: its status and message, nothing launched, and the next try is as if nothing. */
 TEST(one_of_them_fails)
 {
-    int nth;
-
     if (one_cpu()) TEST_SKIP("one CPU: one program");
-    for (nth = 1; nth <= 3; nth++) {
-        uint64_t before;
+    for (int nth = 1; nth <= 3; nth++) {
         lfuse_plan *norm = NULL;
         begin(true);
-        before = launches();
+        uint64_t before = launches();
         lfuse__stub_fail(LFUSE__STUB_program_build, (uint64_t)nth, false, LFUSE_ERR_COMPILE);
         FAILS(LFUSE_ERR_COMPILE, make(true, &norm));
         ck_assert_ptr_null(norm);
@@ -160,9 +153,8 @@ TEST(equal_bodies_are_one_class)
     lfuse__instr instr[2];
     lfuse__body bodies[2];
     lfuse__kernel_class k[2];
-    int i;
 
-    for (i = 0; i < 2; i++) {
+    for (int i = 0; i < 2; i++) {
         memset(&instr[i], i ? 0x55 : 0xaa, sizeof instr[i]);
         instr[i].kind = LFUSE__I_CONST, instr[i].op = instr[i].from = 0, instr[i].type = LFUSE_F32;
         instr[i].a = instr[i].b = instr[i].c = -1;

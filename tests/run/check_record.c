@@ -102,11 +102,10 @@ static void check_scaled(lfuse_tensor *t, float scale, bool backwards, const cha
 TEST_LOOP(test_other_strides, 0, 2)
 {
     const int64_t shape[] = {N}, minus[] = {-1};
-    lfuse_tensor *backwards, *other;
     lfuse_plan *scaling;
     begin(_i);
-    backwards = new_view(x, 1, shape, minus, N - 1);
-    other = new_tensor(dev, LFUSE_F32, 1, shape);
+    lfuse_tensor *backwards = new_view(x, 1, shape, minus, N - 1);
+    lfuse_tensor *other = new_tensor(dev, LFUSE_F32, 1, shape);
     ck_ok(scaling_plan(dev, &scaling));
     ck_ok(lfuse_record_begin(stream));
     ck_ok(run_scaling(scaling, stream, x, 2, y));
@@ -148,12 +147,11 @@ static lfuse_plan *weighted_plan(void)
 TEST_LOOP(test_weights_made_anew, 0, 2)
 {
     const int64_t shape[] = {N}, minus[] = {-1};
-    lfuse_tensor *backwards, *w, *before, *after;
     float got[N];
     begin(_i);
-    backwards = new_view(x, 1, shape, minus, N - 1);
-    w = new_tensor(dev, LFUSE_F32, 1, shape);
-    before = new_tensor(dev, LFUSE_F32, 1, shape);
+    lfuse_tensor *backwards = new_view(x, 1, shape, minus, N - 1);
+    lfuse_tensor *w = new_tensor(dev, LFUSE_F32, 1, shape);
+    lfuse_tensor *before = new_tensor(dev, LFUSE_F32, 1, shape);
     ck_ok(lfuse_tensor_fill(w, NULL, 0));
     lfuse_plan *plan = weighted_plan();
     lfuse_binding b[] = {lfuse_bind_tensor("x", x), lfuse_bind_tensor("w", w), lfuse_bind_tensor("y", y)};
@@ -164,7 +162,7 @@ TEST_LOOP(test_weights_made_anew, 0, 2)
     drop(before);
     b[0] = lfuse_bind_tensor("x", backwards);
     ck_ok(lfuse_plan_run(plan, stream, b, 3));
-    after = new_tensor(dev, LFUSE_F32, 1, shape);
+    lfuse_tensor *after = new_tensor(dev, LFUSE_F32, 1, shape);
     ck_ok(lfuse_tensor_fill(after, NULL, 7));
     ck_ok(lfuse_recording_replay(r, stream, NULL, 0));
     ck_ok(lfuse_stream_synchronize(stream));
@@ -210,11 +208,10 @@ TEST(test_into_the_callers_capture)
 TEST_LOOP(test_copies, 0, 2)
 {
     const int64_t shape[] = {N / 2}, two[] = {2};
-    lfuse_tensor *even, *odd;
     float got[N];
     begin(_i);
-    even = new_view(y, 1, shape, two, 0);
-    odd = new_view(x, 1, shape, two, 1);
+    lfuse_tensor *even = new_view(y, 1, shape, two, 0);
+    lfuse_tensor *odd = new_view(x, 1, shape, two, 1);
     ck_ok(lfuse_record_begin(stream));
     ck_ok(lfuse_tensor_fill(y, stream, 7));
     ck_ok(lfuse_tensor_copy(even, odd, stream)); /* strided */
@@ -271,7 +268,6 @@ TEST_LOOP(test_immediate_failure, 0, 2)
 TEST_LOOP(test_list_replaced, 0, 4)
 {
     const int64_t shape[] = {N};
-    lfuse_list *in, *out;
     float got[N];
     begin(_i);
     lfuse_tensor *other = new_tensor(dev, LFUSE_F32, 1, shape);
@@ -280,8 +276,8 @@ TEST_LOOP(test_list_replaced, 0, 4)
     lfuse_output(g, "out", lfuse_mul(v, lfuse_constant(g, 2)));
     lfuse_plan *plan = new_plan(dev, g, NULL);
     drop(g);
-    in = new_list(dev, LFUSE_F32, 1, &x);
-    out = new_list(dev, LFUSE_F32, 1, &y);
+    lfuse_list *in = new_list(dev, LFUSE_F32, 1, &x);
+    lfuse_list *out = new_list(dev, LFUSE_F32, 1, &y);
     ck_ok(lfuse_record_begin(stream));
     ck_ok(lfuse_plan_run(plan, stream, BINDINGS(lfuse_bind_list("in", in), lfuse_bind_list("out", out))));
     lfuse_recording *r = new_recording(stream);
@@ -313,7 +309,6 @@ TEST_LOOP(test_list_used_beside, 0, 4)
 {
     const lfuse_plan_options table = {.transport = LFUSE_TRANSPORT_TABLE};
     lfuse_tensor *factors[2];
-    lfuse_list *list;
     float got[N];
     begin(_i);
     for (int i = 0; i < 2; i++) factors[i] = number_of(2 + i);
@@ -322,7 +317,7 @@ TEST_LOOP(test_list_used_beside, 0, 4)
     lfuse_update(v, lfuse_mul(v, lfuse_input(g, "factor", LFUSE_F32, 0, NULL)));
     lfuse_plan *plan = new_plan(dev, g, &table);
     drop(g);
-    list = new_list(dev, LFUSE_F32, 1, &x);
+    lfuse_list *list = new_list(dev, LFUSE_F32, 1, &x);
     lfuse_binding b[] = {lfuse_bind_list("list", list), lfuse_bind_tensor("factor", factors[0])};
     ck_ok(lfuse_record_begin(stream));
     ck_ok(lfuse_plan_run(plan, stream, b, 2));

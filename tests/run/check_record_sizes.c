@@ -148,11 +148,10 @@ TEST_LOOP(sizes_in_turn, 0, 2)
     static const int64_t counts[] = { 40, 3, 17 };
     lfuse_device_counters before, after;
     rows r[3];
-    step s;
 
     begin(_i);
     for (int i = 0; i < 3; i++) r[i] = rows_of(counts[i]);
-    s = make_step(&r[0]);
+    step s = make_step(&r[0]);
     for (int i = 0; i < 3; i++) {
         OK(replay(&s, &r[i]));
         check(&s, &r[i]);
@@ -192,11 +191,10 @@ TEST_LOOP(more_sizes_than_are_kept, 0, 2)
     enum { MORE = KEPT + 3 };
     lfuse__stub_live live;
     rows r[MORE];
-    step s;
 
     begin(_i);
     for (int i = 0; i < MORE; i++) r[i] = rows_of(i + 1);
-    s = make_step(&r[0]);
+    step s = make_step(&r[0]);
     for (int turn = 0; turn < 2; turn++)
         for (int i = 0; i < MORE; i++) {
             OK(replay(&s, &r[i]));
@@ -253,12 +251,11 @@ TEST(sizes_of_large_weights)
 TEST_LOOP(destroyed_while_it_runs, 0, 2)
 {
     rows r[2];
-    step s;
 
     lfuse__stub.lazy = true;
     begin(_i);
     for (int i = 0; i < 2; i++) r[i] = rows_of(4 + 7 * i);
-    s = make_step(&r[0]);
+    step s = make_step(&r[0]);
     OK(lfuse_stream_synchronize(stream));
     for (int i = 0; i < 3; i++) OK(replay(&s, &r[i % 2]));
     drop(s.recording);
@@ -285,11 +282,10 @@ static lfuse_plan *window_plan(void)
 TEST_LOOP(sizes_by_name, 0, 2)
 {
     static const int64_t places[] = { 3, 16, 3, 0, 16 };
-    lfuse_tensor *in, *out, *second, *backwards;
 
     begin(_i);
-    in = ramp(1, SHAPE(20), 0, 1), out = tensor(1, SHAPE(4)), second = tensor(1, SHAPE(4));
-    backwards = new_view(in, 1, SHAPE(20), SHAPE(-1), 19);
+    lfuse_tensor *in = ramp(1, SHAPE(20), 0, 1), *out = tensor(1, SHAPE(4)), *second = tensor(1, SHAPE(4));
+    lfuse_tensor *backwards = new_view(in, 1, SHAPE(20), SHAPE(-1), 19);
     lfuse_plan *plan = window_plan();
     lfuse_binding b[] = { lfuse_bind_tensor("in", in), lfuse_bind_tensor("out", out), lfuse_bind_size("at", 7) };
     OK(lfuse_record_begin(stream));
@@ -321,11 +317,10 @@ TEST_LOOP(sizes_at_odds, 0, 2)
 {
     rows r, other;
     lfuse_tensor *wide;
-    step s;
 
     begin(_i);
     r = rows_of(12), other = rows_of(5), wide = tensor(2, SHAPE(5, IN + 1));
-    s = make_step(&r);
+    step s = make_step(&r);
     const struct {
         lfuse_status status;
         int count;

@@ -42,14 +42,13 @@ TEST_LOOP(test_bad_bindings, 0, 2)
 {
     const int64_t shape[] = {N - 1}, square[] = {2, N / 2};
     lfuse_device *second;
-    lfuse_tensor *shorter, *half, *flat, *foreign;
     begin(_i);
     ck_ok(lfuse_device_open("stub:1", &second));
     lfuse_stream *foreign_stream = new_stream(second);
-    foreign = new_tensor(second, LFUSE_F32, 1, (int64_t[]){N});
-    shorter = new_tensor(dev, LFUSE_F32, 1, shape);
-    half = new_tensor(dev, LFUSE_F16, 1, (int64_t[]){N});
-    flat = new_tensor(dev, LFUSE_F32, 2, square);
+    lfuse_tensor *foreign = new_tensor(second, LFUSE_F32, 1, (int64_t[]){N});
+    lfuse_tensor *shorter = new_tensor(dev, LFUSE_F32, 1, shape);
+    lfuse_tensor *half = new_tensor(dev, LFUSE_F16, 1, (int64_t[]){N});
+    lfuse_tensor *flat = new_tensor(dev, LFUSE_F32, 2, square);
     lfuse_recording *r = record_two_steps(2);
     const struct {
         int count;
@@ -113,7 +112,7 @@ static lfuse_status recording_scenario(lfuse_device *device)
     lfuse_tensor *in = NULL, *middle = NULL, *out = NULL, *brief[3] = {NULL, NULL, NULL};
     lfuse_plan *scaling = NULL, *relu = NULL;
     lfuse_recording *r = NULL;
-    lfuse_status status, ended;
+    lfuse_status status;
     lfuse_binding number = lfuse_bind_scalar("scale", -4);
 
     for (int i = 0; i < N; i++) given[i] = (float)(i - N / 2);
@@ -130,7 +129,7 @@ static lfuse_status recording_scenario(lfuse_device *device)
     if ((status = lfuse_record_begin(s))) goto out;
     status = run_scaling(scaling, s, in, 3, middle);
     if (!status) status = run_relu(relu, s, middle, out);
-    ended = lfuse_record_end(s, &r);
+    lfuse_status ended = lfuse_record_end(s, &r);
     ck_assert_int_eq(status && ended == LFUSE_OK, 0); /* a refused run spoils the recording */
     if ((status = ended)) goto out;
     if ((status = lfuse_recording_replay(r, s, NULL, 0))) goto out;

@@ -10,7 +10,6 @@ TEST(the_third_run_makes_a_graph)
 {
     lfuse_tensor *x = ramp(1, SHAPE(N), 0, 1), *y = tensor(1, SHAPE(N));
     lfuse_plan *plan = chain(0);
-    uint64_t before, asked, kernels;
 
     ck_assert_msg(strstr(lfuse_plan_text(plan), " (replay 3 patched 0 bound)") != NULL, "%s", lfuse_plan_text(plan));
     chain_times(plan, x, y, 2, 2);
@@ -18,7 +17,7 @@ TEST(the_third_run_makes_a_graph)
     chain_times(plan, x, y, 2, 1);
     ck_assert_uint_eq(captures(), 1);
     ck_assert_uint_eq(replays(), 1);
-    before = launches(), kernels = calls(LFUSE__STUB_launch), asked = calls(LFUSE__STUB_ANY);
+    uint64_t before = launches(), kernels = calls(LFUSE__STUB_launch), asked = calls(LFUSE__STUB_ANY);
     OK(run_chain(plan, stream, x, y, 2));
     ck_assert_uint_eq(calls(LFUSE__STUB_ANY) - asked, 2); /* whether the stream is captured, and the launch */
     ck_assert_uint_eq(launches() - before, 3);
@@ -30,23 +29,20 @@ TEST(one_kernel_is_launched)
 {
     lfuse_tensor *x = ramp(1, SHAPE(N), 0, 1), *y = tensor(1, SHAPE(N));
     const lfuse_binding b[] = { lfuse_bind_tensor("x", x), lfuse_bind_tensor("y", y) };
-    int i;
 
     lfuse_output(g, "y", lfuse_neg(lfuse_input(g, "x", LFUSE_F32, 1, LFUSE_DIMS(N))));
     lfuse_plan *plan = plan_with(ALONE);
     ck_assert_ptr_null(strstr(lfuse_plan_text(plan), "replay"));
-    for (i = 0; i < 5; i++) OK(lfuse_plan_run(plan, stream, b, 2));
+    for (int i = 0; i < 5; i++) OK(lfuse_plan_run(plan, stream, b, 2));
     ck_assert_uint_eq(captures(), 0);
 }
 
 /* Where it was asked for, and where the device has no graphs. */
 TEST_LOOP(no_graph, 0, 2)
 {
-    lfuse_tensor *x, *y;
-
     lfuse__stub.native_graph = _i != 0;
     reopen_stub();
-    x = ramp(1, SHAPE(N), 0, 1), y = tensor(1, SHAPE(N));
+    lfuse_tensor *x = ramp(1, SHAPE(N), 0, 1), *y = tensor(1, SHAPE(N));
     lfuse_plan *plan = chain(_i ? LFUSE_NO_REPLAY : 0);
     ck_assert_ptr_null(strstr(lfuse_plan_text(plan), "replay"));
     chain_times(plan, x, y, 2, 5);
@@ -76,9 +72,8 @@ TEST(memory_that_comes_again)
 {
     lfuse_tensor *x = ramp(1, SHAPE(N), 0, 1), *y;
     lfuse_plan *plan = chain(0);
-    int i;
 
-    for (i = 0; i < 12; i++) {
+    for (int i = 0; i < 12; i++) {
         static float host[2 * N];
         const int late = i % 3 * 4;
         OK(lfuse_tensor_wrap(dev, LFUSE_MEMORY_NATIVE, (uint64_t)(uintptr_t)(host + late), sizeof host / 2, LFUSE_F32,
@@ -115,9 +110,8 @@ TEST(sizes_have_graphs_of_their_own)
     lfuse_tensor *x[2] = { ramp(1, SHAPE(N), 0, 1), ramp(1, SHAPE(7), 0, 1) };
     lfuse_tensor *y[2] = { tensor(1, SHAPE(N)), tensor(1, SHAPE(7)) };
     lfuse_plan *plan = chain(0);
-    int i;
 
-    for (i = 0; i < 10; i++) chain_times(plan, x[i % 2], y[i % 2], i, 1);
+    for (int i = 0; i < 10; i++) chain_times(plan, x[i % 2], y[i % 2], i, 1);
     ck_assert_uint_eq(captures(), 2);
     ck_assert_uint_eq(replays(), 6);
 }
@@ -125,13 +119,12 @@ TEST(sizes_have_graphs_of_their_own)
 /* Other strides take other kernels: the graph goes with the old ones. */
 TEST(other_strides)
 {
-    lfuse_tensor *x = ramp(1, SHAPE(N), 0, 1), *y = tensor(1, SHAPE(N)), *wide = ramp(1, SHAPE(2 * N), 0, 0.5f), *even;
+    lfuse_tensor *x = ramp(1, SHAPE(N), 0, 1), *y = tensor(1, SHAPE(N)), *wide = ramp(1, SHAPE(2 * N), 0, 0.5f);
     lfuse_plan *plan = chain(0);
-    int i;
 
-    even = new_view(wide, 1, SHAPE(N), SHAPE(2), 0);
+    lfuse_tensor *even = new_view(wide, 1, SHAPE(N), SHAPE(2), 0);
     chain_times(plan, x, y, 2, 4);
-    for (i = 0; i < 3; i++) {
+    for (int i = 0; i < 3; i++) {
         chain_times(plan, even, y, 3, 4);
         chain_times(plan, x, y, 2, 4);
     }
@@ -146,17 +139,15 @@ TEST(lists_whose_members_move)
     const lfuse_plan_options table = { .transport = LFUSE_TRANSPORT_TABLE };
     const lfuse_value l = lfuse_list_input(g, "l", LFUSE_F32, LFUSE_RANK_ANY);
     lfuse_tensor *m[3], *other = ramp(1, SHAPE(4), 1, 0);
-    uint64_t before;
-    int i;
 
-    for (i = 0; i < 3; i++) m[i] = ramp(1, SHAPE(4), 1, 0);
+    for (int i = 0; i < 3; i++) m[i] = ramp(1, SHAPE(4), 1, 0);
     lfuse_list *list = new_list(dev, LFUSE_F32, 3, m);
     lfuse_update(l, lfuse_sub(l, lfuse_mul(lfuse_div(l, lfuse_member_sum(lfuse_mul(l, l))), lfuse_scalar(g, "lr"))));
     lfuse_plan *plan = new_plan(dev, g, &table);
-    for (i = 0; i < 8; i++) {
+    for (int i = 0; i < 8; i++) {
         const lfuse_binding b[] = { lfuse_bind_list("l", list), lfuse_bind_scalar("lr", 1 + i) };
         const int moved = i == 5;
-        before = replays();
+        uint64_t before = replays();
         if (moved) OK(lfuse_list_replace(list, 1, 1, &other));
         OK(lfuse_tensor_fill(m[1], NULL, 1));
         OK(lfuse_tensor_fill(other, NULL, 1));
@@ -177,14 +168,12 @@ TEST_LOOP(the_callers_capture, 0, 2)
     lfuse__stub_native native = { .capturing = false };
     lfuse_plan *plan = chain(0);
     lfuse_stream *wrapped;
-    uint64_t before, allocated;
-    int i;
 
     OK(lfuse_stream_wrap(dev, &native, &wrapped));
-    for (i = 0; i < 2 + _i; i++) OK(run_chain(plan, wrapped, x, y, 2));
-    before = replays(), allocated = calls(LFUSE__STUB_alloc);
+    for (int i = 0; i < 2 + _i; i++) OK(run_chain(plan, wrapped, x, y, 2));
+    uint64_t before = replays(), allocated = calls(LFUSE__STUB_alloc);
     native.capturing = true;
-    for (i = 0; i < 4; i++) OK(run_chain(plan, wrapped, x, y, 3));
+    for (int i = 0; i < 4; i++) OK(run_chain(plan, wrapped, x, y, 3));
     native.capturing = false;
     ck_assert_uint_eq(replays(), before);
     ck_assert_uint_eq(captures(), (uint64_t)_i);
@@ -205,13 +194,12 @@ TEST(beside_a_recording)
 {
     lfuse_tensor *x = ramp(1, SHAPE(N), 0, 1), *y = tensor(1, SHAPE(N)), *z = tensor(1, SHAPE(N));
     lfuse_plan *plan = chain(0);
-    int i;
 
     chain_times(plan, x, y, 2, 3);
     OK(lfuse_record_begin(stream));
     OK(run_chain(plan, stream, x, z, 5));
     lfuse_recording *r = new_recording(stream);
-    for (i = 0; i < 3; i++) {
+    for (int i = 0; i < 3; i++) {
         OK(lfuse_recording_replay(r, stream, NULL, 0));
         check_chain(z, 5);
         chain_times(plan, x, y, 2, 2);
@@ -224,14 +212,11 @@ TEST(beside_a_recording)
 /* The work of a graph that is launched holds its memory like any other's. */
 TEST(work_that_is_late)
 {
-    lfuse_tensor *x, *y;
-    int i;
-
     lfuse__stub.lazy = true;
     reopen_stub();
-    x = ramp(1, SHAPE(N), 0, 1), y = tensor(1, SHAPE(N));
+    lfuse_tensor *x = ramp(1, SHAPE(N), 0, 1), *y = tensor(1, SHAPE(N));
     lfuse_plan *plan = chain(0);
-    for (i = 0; i < 4; i++) OK(run_chain(plan, stream, x, y, i));
+    for (int i = 0; i < 4; i++) OK(run_chain(plan, stream, x, y, i));
     drop(plan);
     drop(x);
     x = ramp(1, SHAPE(N), 5, 5);

@@ -34,10 +34,9 @@ TEST(a_launch_that_fails)
     lfuse_tensor *x = ramp(1, SHAPE(N), 0, 1), *y = tensor(1, SHAPE(N));
     const lfuse_binding b[] = { lfuse_bind_tensor("x", x), lfuse_bind_tensor("y", y), lfuse_bind_scalar("scale", 2) };
     lfuse_plan *plan = chain(0);
-    int i;
 
     lfuse_instance *in = new_instance(plan, stream, b, 3);
-    for (i = 0; i < 3; i++) OK(lfuse_instance_run(in, b, 3));
+    for (int i = 0; i < 3; i++) OK(lfuse_instance_run(in, b, 3));
     lfuse__stub_fail(LFUSE__STUB_graph_launch, 1, false, LFUSE_ERR_DEVICE);
     FAILS(LFUSE_ERR_DEVICE, lfuse_instance_run(in, b, 3));
     ck_assert_msg(strstr(lfuse_last_error(), "native graph") != NULL, "%s", lfuse_last_error());
@@ -59,10 +58,9 @@ static lfuse_status make_scene(lfuse_device *on, scene *s)
                                        .provider = LFUSE_PROVIDER_VENDOR };
     lfuse_graph *own = lfuse_graph_create();
     const lfuse_value x = lfuse_input(own, "x", LFUSE_F32, 2, LFUSE_DIMS(4, 4));
-    lfuse_status status;
 
     lfuse_output(own, "y", lfuse_exp(lfuse_mul(lfuse_matmul(x, x), lfuse_scalar(own, "scale"))));
-    status = lfuse_plan_create(on, own, &alone, &s->plan);
+    lfuse_status status = lfuse_plan_create(on, own, &alone, &s->plan);
     lfuse_graph_destroy(own);
     TRY(status);
     TRY(lfuse_stream_create(on, &s->stream));
@@ -74,9 +72,8 @@ static lfuse_status make_scene(lfuse_device *on, scene *s)
 static lfuse_status use_scene(scene *s)
 {
     float got[16];
-    int i;
 
-    for (i = 0; i < 7; i++) {
+    for (int i = 0; i < 7; i++) {
         TRY(lfuse_plan_run(s->plan, s->stream, BINDINGS(lfuse_bind_tensor("x", s->x), lfuse_bind_tensor("y", s->y),
                                                         lfuse_bind_scalar("scale", i / 4))));
         TRY(lfuse_tensor_read(s->y, s->stream, got));

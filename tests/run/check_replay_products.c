@@ -17,11 +17,10 @@ static void open_product(product *p, lfuse_provider provider)
     const lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(ROWS, INNER));
     const lfuse_value w = lfuse_frozen(g, "w", LFUSE_F32, 2, LFUSE_DIMS(INNER, COLUMNS));
     const lfuse_value b = lfuse_frozen(g, "b", LFUSE_F32, 1, LFUSE_DIMS(COLUMNS));
-    int i;
 
     lfuse_output(g, "y", lfuse_mul(lfuse_relu(lfuse_add(lfuse_matmul(x, w), b)), lfuse_scalar(g, "scale")));
     p->plan = plan_by(provider, ALONE | LFUSE_NO_EPILOGUE | LFUSE_NO_SMALL_PRODUCTS);
-    for (i = 0; i < 3; i++) {
+    for (int i = 0; i < 3; i++) {
         p->x[i] = ramp(2, SHAPE(ROWS, INNER), (float)i, 0);
         p->y[i] = tensor(2, SHAPE(ROWS, COLUMNS));
     }
@@ -31,14 +30,11 @@ static void open_product(product *p, lfuse_provider provider)
 
 static void run_product(product *p, int x, int y, double scale)
 {
-    const float *got;
-    int i;
-
     OK(lfuse_plan_run(p->plan, stream, BINDINGS(lfuse_bind_tensor("x", p->x[x]), lfuse_bind_tensor("w", p->w),
                                                 lfuse_bind_tensor("b", p->b), lfuse_bind_tensor("y", p->y[y]),
                                                 lfuse_bind_scalar("scale", scale))));
-    got = values(p->y[y]);
-    for (i = 0; i < ROWS * COLUMNS; i++) ck_assert_float_eq(got[i], (float)(scale * (INNER * x + 3)));
+    const float *got = values(p->y[y]);
+    for (int i = 0; i < ROWS * COLUMNS; i++) ck_assert_float_eq(got[i], (float)(scale * (INNER * x + 3)));
     OK(lfuse_tensor_fill(p->y[y], NULL, -7));
 }
 
@@ -48,14 +44,12 @@ TEST_CASE("stub", .setup = open_stub, .teardown = close_stub)
 TEST(products_are_bound)
 {
     lfuse__stub_counters c;
-    uint64_t before;
     product p;
-    int i;
 
     open_product(&p, LFUSE_PROVIDER_VENDOR);
     ck_assert_msg(strstr(lfuse_plan_text(p.plan), " (replay 3 patched 1 bound)") != NULL, "%s",
                   lfuse_plan_text(p.plan));
-    for (i = 0; i < 4; i++) run_product(&p, 1, 0, 2 + i);
+    for (int i = 0; i < 4; i++) run_product(&p, 1, 0, 2 + i);
     ck_assert_uint_eq(captures(), 1);
     run_product(&p, 1, 1, 9);
     run_product(&p, 1, 2, -9);
@@ -64,10 +58,10 @@ TEST(products_are_bound)
     ck_assert_uint_eq(replays(), 4);
     run_product(&p, 1, 2, 1);
     ck_assert_uint_eq(replays(), 5); /* it still holds this one */
-    for (i = 0; i < 6; i++) run_product(&p, i % 2, 2, 1); /* never three times in a row */
+    for (int i = 0; i < 6; i++) run_product(&p, i % 2, 2, 1); /* never three times in a row */
     ck_assert_uint_eq(captures(), 1);
-    before = replays();
-    for (i = 0; i < 5; i++) run_product(&p, 2, i % 3, 1);
+    uint64_t before = replays();
+    for (int i = 0; i < 5; i++) run_product(&p, 2, i % 3, 1);
     ck_assert_uint_eq(captures(), 2);
     ck_assert_uint_eq(replays() - before, 3);
     lfuse__stub_counters_get(&c);
@@ -77,10 +71,9 @@ TEST(products_are_bound)
 TEST(products_with_other_operands_each_time)
 {
     product p;
-    int i;
 
     open_product(&p, LFUSE_PROVIDER_VENDOR);
-    for (i = 0; i < 9; i++) run_product(&p, i % 3, 0, 2);
+    for (int i = 0; i < 9; i++) run_product(&p, i % 3, 0, 2);
     ck_assert_uint_eq(captures(), 0);
 }
 
@@ -91,15 +84,14 @@ TEST(scratch_that_moves)
     lfuse_tensor *x = ramp(1, SHAPE(1 << 14), 0, 0), *y = tensor(1, SHAPE(1 << 14));
     const lfuse_plan_options alone = { .disable = ALONE };
     product p;
-    int i;
 
     lfuse_output(own, "y", lfuse_exp(lfuse_neg(lfuse_input(own, "x", LFUSE_F32, 1, LFUSE_DIMS(1 << 14)))));
     lfuse_plan *large = new_plan(dev, own, &alone);
     open_product(&p, LFUSE_PROVIDER_VENDOR);
-    for (i = 0; i < 4; i++) run_product(&p, 1, 0, 2);
+    for (int i = 0; i < 4; i++) run_product(&p, 1, 0, 2);
     ck_assert_uint_eq(replays(), 2);
     OK(lfuse_plan_run(large, stream, BINDINGS(lfuse_bind_tensor("x", x), lfuse_bind_tensor("y", y))));
-    for (i = 0; i < 4; i++) run_product(&p, 1, 0, 2);
+    for (int i = 0; i < 4; i++) run_product(&p, 1, 0, 2);
     ck_assert_uint_eq(captures(), 2);
     ck_assert_uint_eq(replays(), 4);
 }
@@ -110,20 +102,18 @@ TEST(scratch_that_moves)
 static void replay_on_a_device(void)
 {
     lfuse_device_info info;
-    uint64_t before, each;
     product p;
-    int i;
 
     OK(lfuse_device_get_info(dev, &info));
     g = lfuse_graph_create();
     open_product(&p, LFUSE_PROVIDER_DEFAULT);
     run_product(&p, 1, 0, 2);
-    before = launches();
+    uint64_t before = launches();
     run_product(&p, 1, 0, 2);
-    each = launches() - before;
-    for (i = 0; i < 4; i++) run_product(&p, 1, 0, 2 + i);
+    uint64_t each = launches() - before;
+    for (int i = 0; i < 4; i++) run_product(&p, 1, 0, 2 + i);
     before = launches();
-    for (i = 0; i < 12; i++) run_product(&p, 1 + i / 6, i % 3, 3 - i);
+    for (int i = 0; i < 12; i++) run_product(&p, 1 + i / 6, i % 3, 3 - i);
     ck_assert_uint_eq(launches() - before, 12 * each);
     ck_assert(info.native_graph == (strstr(lfuse_plan_text(p.plan), "replay") != NULL));
 }

@@ -18,13 +18,11 @@ typedef float element(const void *data, int64_t row, int64_t i);
 
 static void check_softmax(const float *y, element *at, const void *data, int64_t rows, int64_t length)
 {
-    int64_t r, i;
-
-    for (r = 0; r < rows; r++) {
+    for (int64_t r = 0; r < rows; r++) {
         double most = -INFINITY, sum = 0;
-        for (i = 0; i < length; i++) most = fmax(most, at(data, r, i));
-        for (i = 0; i < length; i++) sum += exp(at(data, r, i) - most);
-        for (i = 0; i < length; i++) NEAR(y[r * length + i], exp(at(data, r, i) - most) / sum);
+        for (int64_t i = 0; i < length; i++) most = fmax(most, at(data, r, i));
+        for (int64_t i = 0; i < length; i++) sum += exp(at(data, r, i) - most);
+        for (int64_t i = 0; i < length; i++) NEAR(y[r * length + i], exp(at(data, r, i) - most) / sum);
     }
 }
 
@@ -38,10 +36,9 @@ static lfuse_tensor *waves(int rank, const int64_t *shape)
     lfuse_tensor *t = tensor(rank, shape);
     const int64_t n = lfuse_tensor_elements(t);
     float *host = malloc((size_t)(n + 1) * sizeof *host);
-    int64_t i;
 
     ck_assert_ptr_nonnull(host);
-    for (i = 0; i < n; i++) host[i] = wave(i);
+    for (int64_t i = 0; i < n; i++) host[i] = wave(i);
     OK(lfuse_tensor_write(t, NULL, host));
     free(host);
     return t;
@@ -61,15 +58,13 @@ TEST_LOOP(sizes_vary_without_compiling, 0, FORMS)
                                          { 2, 1024 }, { 3, 1025 }, { 1, 5000 }, { 2, 20000 }, { 0, 9 }, { 40, 33 } };
     const lfuse_size n = lfuse_size_var((in_form(_i), g), "n", 0, 4096), m = lfuse_size_var(g, "m", 1, 65536);
     const lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(n, m));
-    uint64_t compiled, launched;
-    size_t k;
 
     lfuse_output(g, "y", lfuse_softmax(x, 1, (const int[]){ 1 }));
     lfuse_plan *plan = plan_with(0);
-    compiled = compiles();
-    for (k = 0; k < sizeof shapes / sizeof *shapes; k++) {
+    uint64_t compiled = compiles();
+    for (size_t k = 0; k < sizeof shapes / sizeof *shapes; k++) {
         lfuse_tensor *tx = waves(2, shapes[k]), *ty = tensor(2, shapes[k]);
-        launched = launches();
+        uint64_t launched = launches();
         OK(lfuse_plan_run(plan, stream, BINDINGS(lfuse_bind_tensor("x", tx), lfuse_bind_tensor("y", ty))));
         ck_assert_uint_eq(launches() - launched, shapes[k][0] ? 1 : 0);
         check_softmax(values(ty), by_rows, &shapes[k][1], shapes[k][0], shapes[k][1]);
@@ -82,16 +77,14 @@ static void check_kept(lfuse_type type, const void *value, lfuse_value (*reduce)
 {
     const size_t size = lfuse_type_size(type);
     char *host = malloc((size_t)(length + 1) * size), got[8];
-    lfuse_tensor *tx, *ty;
-    int64_t i;
 
     ck_assert_ptr_nonnull(host);
-    for (i = 0; i < length; i++) memcpy(host + (size_t)i * size, value, size);
+    for (int64_t i = 0; i < length; i++) memcpy(host + (size_t)i * size, value, size);
     g = lfuse_graph_create();
     lfuse_output(g, "y", reduce(lfuse_input(g, "x", type, 2, LFUSE_DIMS(lfuse_size_var(g, "n", 0, 9), length))));
     lfuse_plan *plan = plan_with(0);
-    tx = new_tensor(dev, type, 2, SHAPE(1, length));
-    ty = new_tensor(dev, type, 1, SHAPE(1));
+    lfuse_tensor *tx = new_tensor(dev, type, 2, SHAPE(1, length));
+    lfuse_tensor *ty = new_tensor(dev, type, 1, SHAPE(1));
     OK(lfuse_tensor_write(tx, stream, host));
     OK(lfuse_plan_run(plan, stream, BINDINGS(lfuse_bind_tensor("x", tx), lfuse_bind_tensor("y", ty))));
     OK(lfuse_tensor_read(ty, stream, got));
@@ -116,12 +109,11 @@ TEST_LOOP(identities, 0, FORMS)
     const int32_t low32 = INT32_MIN, high32 = INT32_MAX;
     const int64_t low64 = INT64_MIN, high64 = INT64_MAX;
     const float none = 0;
-    size_t k;
 
     in_form(_i);
     lfuse_graph_destroy(g);
     check_kept(LFUSE_F32, &none, sum_of, 0);
-    for (k = 0; k < sizeof lengths / sizeof *lengths; k++) {
+    for (size_t k = 0; k < sizeof lengths / sizeof *lengths; k++) {
         check_kept(LFUSE_F32, &zero, sum_of, lengths[k]);
         check_kept(LFUSE_F64, &zero64, sum_of, lengths[k]);
         check_kept(LFUSE_F32, &lowest, largest_of, lengths[k]);
@@ -142,19 +134,16 @@ TEST_LOOP(first_of_several_nans, 0, FORMS)
     enum { LENGTH = 2500 };
     static const int places[][2] = { { 0, 1 }, { 3, 3 + 128 }, { 5, 1024 }, { 1023, 1024 }, { 700, 2499 }, { 2, 900 } };
     float host[LENGTH];
-    lfuse_tensor *tx, *low, *high;
-    lfuse_value x;
-    size_t k;
 
     in_form(_i);
-    x = lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(lfuse_size_var(g, "n", 0, 9), LENGTH));
+    lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(lfuse_size_var(g, "n", 0, 9), LENGTH));
     lfuse_output(g, "low", lfuse_argmin(x, 1, (const int[]){ 1 }, 0));
     lfuse_output(g, "high", lfuse_argmax(x, 1, (const int[]){ 1 }, 0));
     lfuse_plan *plan = plan_with(0);
-    tx = new_tensor(dev, LFUSE_F32, 2, SHAPE(1, LENGTH));
-    low = new_tensor(dev, LFUSE_I64, 1, SHAPE(1));
-    high = new_tensor(dev, LFUSE_I64, 1, SHAPE(1));
-    for (k = 0; k < sizeof places / sizeof *places; k++) {
+    lfuse_tensor *tx = new_tensor(dev, LFUSE_F32, 2, SHAPE(1, LENGTH));
+    lfuse_tensor *low = new_tensor(dev, LFUSE_I64, 1, SHAPE(1));
+    lfuse_tensor *high = new_tensor(dev, LFUSE_I64, 1, SHAPE(1));
+    for (size_t k = 0; k < sizeof places / sizeof *places; k++) {
         int64_t at[2];
         for (int i = 0; i < LENGTH; i++) host[i] = wave(i);
         host[places[k][0]] = host[places[k][1]] = NAN;
@@ -177,22 +166,17 @@ TEST_LOOP(any_axes, 0, FORMS)
     } cases[] = { { 1, { 0 } }, { 1, { 1 } }, { 1, { 2 } }, { 2, { 0, 2 } }, { 2, { 0, 1 } }, { 3, { 0, 1, 2 } } };
     enum { A = 5, B = 37, C = 23 };
     const int64_t extents[] = { A, B, C };
-    lfuse_tensor *tx, *ty, *tz;
-    size_t k;
 
     in_form(_i);
-    tx = waves(3, extents);
-    for (k = 0; k < sizeof cases / sizeof *cases; k++) {
+    lfuse_tensor *tx = waves(3, extents);
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
         int64_t shape[3] = { A, B, C }, i[3], rows = 1;
         double sums[A * B * C] = { 0 };
         float most[A * B * C];
-        lfuse_plan *plan;
-        const float *got;
-        int j;
 
-        for (j = 0; j < cases[k].count; j++) shape[cases[k].axes[j]] = 1;
+        for (int j = 0; j < cases[k].count; j++) shape[cases[k].axes[j]] = 1;
         rows = shape[0] * shape[1] * shape[2];
-        for (j = 0; j < rows; j++) most[j] = -INFINITY;
+        for (int j = 0; j < rows; j++) most[j] = -INFINITY;
         for (i[0] = 0; i[0] < A; i[0]++)
             for (i[1] = 0; i[1] < B; i[1]++)
                 for (i[2] = 0; i[2] < C; i[2]++) {
@@ -208,15 +192,15 @@ TEST_LOOP(any_axes, 0, FORMS)
             lfuse_output(g, "y", lfuse_sum(x, cases[k].count, cases[k].axes, 1));
             lfuse_output(g, "z", lfuse_amax(x, cases[k].count, cases[k].axes, 1));
         }
-        ty = tensor(3, shape), tz = tensor(3, shape);
-        plan = plan_with(0);
+        lfuse_tensor *ty = tensor(3, shape), *tz = tensor(3, shape);
+        lfuse_plan *plan = plan_with(0);
         OK(lfuse_plan_run(plan, stream, BINDINGS(lfuse_bind_tensor("x", tx), lfuse_bind_tensor("y", ty),
                                                  lfuse_bind_tensor("z", tz))));
-        got = values(ty);
-        for (j = 0; j < rows; j++)
+        const float *got = values(ty);
+        for (int j = 0; j < rows; j++)
             ck_assert_msg(fabs(got[j] - sums[j]) < 1e-3, "case %d row %d: %g, not %g", (int)k, j, got[j], sums[j]);
         got = values(tz);
-        for (j = 0; j < rows; j++) ck_assert_float_eq(got[j], most[j]);
+        for (int j = 0; j < rows; j++) ck_assert_float_eq(got[j], most[j]);
     }
 }
 
@@ -238,11 +222,11 @@ TEST_LOOP(rows_of_any_strides, 0, FORMS)
     enum { R = 13, L = 150 };
     const int64_t all[] = { R + 4, L }, shape[] = { R, L }, wide = R + 4, length = L;
     const lfuse_value x = lfuse_input((in_form(_i), g), "x", LFUSE_F32, 2, LFUSE_DIMS(R, L));
-    lfuse_tensor *whole = waves(2, all), *ty = tensor(2, shape), *view;
+    lfuse_tensor *whole = waves(2, all), *ty = tensor(2, shape);
 
     lfuse_output(g, "y", lfuse_softmax(x, 1, (const int[]){ 1 }));
     lfuse_plan *plan = plan_with(0);
-    view = new_view(whole, 2, shape, SHAPE(1, R + 4), 0);
+    lfuse_tensor *view = new_view(whole, 2, shape, SHAPE(1, R + 4), 0);
     OK(lfuse_plan_run(plan, stream, ((lfuse_binding[]){ lfuse_bind_tensor("x", view), lfuse_bind_tensor("y", ty) }),
                       2));
     check_softmax(values(ty), turned, &wide, R, L);
@@ -258,14 +242,12 @@ TEST_LOOP(a_sum_of_ten_million, 0, FORMS)
 {
     enum { N = 10000019 };
     const lfuse_size n = lfuse_size_var((in_form(_i), g), "n", 0, 1 << 24);
-    lfuse_tensor *ti, *tf, *ty, *tz;
     int32_t *whole = malloc(N * sizeof *whole);
     float *parts = malloc(N * sizeof *parts), got;
-    int64_t i, wanted = 0, is;
-    uint64_t before;
+    int64_t wanted = 0, is;
 
     ck_assert(whole && parts);
-    for (i = 0; i < N; i++) {
+    for (int64_t i = 0; i < N; i++) {
         whole[i] = (int32_t)(i * 2654435761u);
         parts[i] = (float)(i % 3) - 1;
         wanted += whole[i];
@@ -273,16 +255,16 @@ TEST_LOOP(a_sum_of_ten_million, 0, FORMS)
     lfuse_output(g, "y", lfuse_sum(lfuse_input(g, "i", LFUSE_I32, 1, LFUSE_DIMS(n)), LFUSE_ALL_AXES, NULL, 0));
     lfuse_output(g, "z", lfuse_sum(lfuse_input(g, "f", LFUSE_F32, 1, LFUSE_DIMS(n)), LFUSE_ALL_AXES, NULL, 0));
     lfuse_plan *plan = plan_with(0);
-    ti = new_tensor(dev, LFUSE_I32, 1, SHAPE(N));
-    tf = new_tensor(dev, LFUSE_F32, 1, SHAPE(N));
-    ty = new_tensor(dev, LFUSE_I64, 0, NULL);
-    tz = new_tensor(dev, LFUSE_F32, 0, NULL);
+    lfuse_tensor *ti = new_tensor(dev, LFUSE_I32, 1, SHAPE(N));
+    lfuse_tensor *tf = new_tensor(dev, LFUSE_F32, 1, SHAPE(N));
+    lfuse_tensor *ty = new_tensor(dev, LFUSE_I64, 0, NULL);
+    lfuse_tensor *tz = new_tensor(dev, LFUSE_F32, 0, NULL);
     OK(lfuse_tensor_write(ti, NULL, whole));
     OK(lfuse_tensor_write(tf, NULL, parts));
     {
         const lfuse_binding b[] = { lfuse_bind_tensor("i", ti), lfuse_bind_tensor("f", tf), lfuse_bind_tensor("y", ty),
                                     lfuse_bind_tensor("z", tz) };
-        before = launches();
+        uint64_t before = launches();
         OK(lfuse_plan_run(plan, stream, b, 4));
         ck_assert_uint_eq(launches() - before, 4); /* segments by themselves, then what they come to */
         ck_assert_uint_gt(lfuse_plan_scratch(plan, stream), 0);
@@ -302,19 +284,17 @@ TEST_LOOP(empty_rows, 0, FORMS)
     const lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(3, n));
     lfuse_tensor *tx = tensor(2, SHAPE(3, 0)), *ty = ramp(1, SHAPE(3), 5, 1), *tz = ramp(1, SHAPE(3), 5, 1);
     lfuse_binding b[] = { lfuse_bind_tensor("x", tx), lfuse_bind_tensor("y", ty), lfuse_bind_tensor("z", tz) };
-    uint64_t before;
-    int i;
 
     lfuse_output(g, "y", lfuse_sum(x, 1, (const int[]){ 1 }, 0));
     lfuse_output(g, "z", lfuse_prod(x, 1, (const int[]){ 1 }, 0));
     lfuse_plan *plan = plan_with(0);
     OK(lfuse_plan_run(plan, stream, b, 3));
-    for (i = 0; i < 3; i++) ck_assert_float_eq(values(ty)[i], 0);
-    for (i = 0; i < 3; i++) ck_assert_float_eq(values(tz)[i], 1);
+    for (int i = 0; i < 3; i++) ck_assert_float_eq(values(ty)[i], 0);
+    for (int i = 0; i < 3; i++) ck_assert_float_eq(values(tz)[i], 1);
     drop(plan);
     lfuse_output(g, "most", lfuse_amax(x, 1, (const int[]){ 1 }, 0));
     plan = plan_with(0);
-    before = launches();
+    uint64_t before = launches();
     FAILS(LFUSE_ERR_SHAPE, lfuse_plan_run(plan, stream, b, 3));
     ck_assert_uint_eq(launches(), before);
 }
@@ -361,20 +341,19 @@ TEST_LOOP(parts_of_a_turned_tensor, 0, FORMS)
     const lfuse_value a = lfuse_input((in_form(_i), g), "a", LFUSE_F32, 2, LFUSE_DIMS(R, L));
     const lfuse_value b = lfuse_input(g, "b", LFUSE_F32, 2, LFUSE_DIMS(R, L));
     const lfuse_value halves[] = { lfuse_softmax(a, 1, (const int[]){ 1 }), lfuse_softmax(b, 1, (const int[]){ 1 }) };
-    lfuse_tensor *ta = waves(2, SHAPE(R, L)), *tb = waves(2, SHAPE(R, L)), *ty = tensor(2, SHAPE(2 * R, L)), *turned;
+    lfuse_tensor *ta = waves(2, SHAPE(R, L)), *tb = waves(2, SHAPE(R, L)), *ty = tensor(2, SHAPE(2 * R, L));
     const int64_t length = L;
     float part[2][R * L];
-    int i;
 
     lfuse_output(g, "y", lfuse_reshape(lfuse_concat(2, halves, 0), 2, LFUSE_DIMS(L, 2 * R)));
     lfuse_plan *plan = plan_with(0);
-    turned = new_view(ty, 2, SHAPE(L, 2 * R), SHAPE(1, L), 0);
+    lfuse_tensor *turned = new_view(ty, 2, SHAPE(L, 2 * R), SHAPE(1, L), 0);
     OK(lfuse_tensor_fill(ty, NULL, 5));
     OK(lfuse_plan_run(plan, stream, BINDINGS(lfuse_bind_tensor("a", ta), lfuse_bind_tensor("b", tb),
                                              lfuse_bind_tensor("y", turned))));
-    for (i = 0; i < 2 * R * L; i++) /* element i of y in the order of its shape lies where its strides say */
+    for (int i = 0; i < 2 * R * L; i++) /* element i of y in the order of its shape lies where its strides say */
         part[i / (R * L)][i % (R * L)] = values(ty)[i / (2 * R) + i % (2 * R) * L];
-    for (i = 0; i < 2; i++) check_softmax(part[i], by_rows, &length, R, L);
+    for (int i = 0; i < 2; i++) check_softmax(part[i], by_rows, &length, R, L);
 }
 
 /* A tensor that becomes its softmax, or gets one added to it, has the bits of those into another one. */
@@ -383,12 +362,10 @@ TEST_LOOP(softmax_in_place, 0, FORMS)
     enum { R = 4, L = 300 };
     lfuse_tensor *tx = (in_form(_i), waves(2, SHAPE(R, L))), *tz = ramp(2, SHAPE(R, L), 1, 0.25f);
     lfuse_tensor *ty = tensor(2, SHAPE(R, L));
-    lfuse_plan *plan;
-    int added, update;
 
-    for (added = 1; added >= 0; added--) {
+    for (int added = 1; added >= 0; added--) {
         float wanted[R * L];
-        for (update = 0; update < 2; update++) {
+        for (int update = 0; update < 2; update++) {
             lfuse_graph *graph = lfuse_graph_create();
             const lfuse_value x = lfuse_input(graph, "x", LFUSE_F32, 2, LFUSE_DIMS(R, L));
             const lfuse_value z = added ? lfuse_input(graph, "z", LFUSE_F32, 2, LFUSE_DIMS(R, L)) : x;
@@ -399,7 +376,7 @@ TEST_LOOP(softmax_in_place, 0, FORMS)
             if (added) b[n++] = lfuse_bind_tensor("z", tz);
             if (update) lfuse_update(z, y);
             else lfuse_output(graph, "y", y), b[n++] = lfuse_bind_tensor("y", ty);
-            plan = new_plan(dev, graph, NULL);
+            lfuse_plan *plan = new_plan(dev, graph, NULL);
             OK(lfuse_plan_run(plan, stream, b, n));
             if (update) ck_assert(!memcmp(wanted, values(added ? tz : tx), sizeof wanted));
             else memcpy(wanted, values(ty), sizeof wanted);

@@ -31,19 +31,16 @@ TEST(a_chain_is_one_launch)
     lfuse_tensor *tx = ramp(1, SHAPE(1000), 0, 0.01f), *ty = ramp(1, SHAPE(1000), 1, -0.5f), *tz = tensor(1,
         SHAPE(1000));
     lfuse_binding b[] = { lfuse_bind_tensor("x", tx), lfuse_bind_tensor("y", ty), lfuse_bind_tensor("z", tz) };
-    const float *z;
-    uint64_t before;
-    int i;
 
     lfuse_output(g, "z", lfuse_add(lfuse_exp(x), lfuse_relu(lfuse_mul(x, y))));
     lfuse_plan *plan = plan_with(0);
     ck_assert_str_eq(lfuse_plan_text(plan), "(pointwise n (z (add (exp x) (relu (mul x y)))))");
     ck_printed(plan);
-    before = launches();
+    uint64_t before = launches();
     OK(lfuse_plan_run(plan, stream, b, 3));
     ck_assert_uint_eq(launches() - before, 1);
-    z = values(tz);
-    for (i = 0; i < 1000; i++) {
+    const float *z = values(tz);
+    for (int i = 0; i < 1000; i++) {
         const double xi = 0.01 * i, p = xi * (1 - 0.5 * i);
         NEAR(z[i], exp(xi) + (p > 0 ? p : 0));
     }
@@ -65,19 +62,17 @@ TEST(shapes_broadcast)
     lfuse_tensor *to = ramp(0, NULL, 0.5f, 0), *ty = tensor(2, SHAPE(5, 7)), *tt = tensor(2, SHAPE(7, 5));
     lfuse_binding b[] = { lfuse_bind_tensor(NULL, tx), lfuse_bind_tensor(NULL, tr), lfuse_bind_tensor(NULL, tc),
                           lfuse_bind_tensor(NULL, to), lfuse_bind_tensor(NULL, ty), lfuse_bind_tensor("t", tt) };
-    const float *y;
-    int i, k;
 
     lfuse_output(g, "y", lfuse_add(lfuse_mul(lfuse_add(x, row), column), one));
     lfuse_output(g, "t", lfuse_sub(lfuse_transpose(x), one));
     lfuse_plan *plan = plan_with(0);
     OK(lfuse_plan_run(plan, stream, b, 6));
-    y = values(ty);
-    for (i = 0; i < 5; i++)
-        for (k = 0; k < 7; k++) NEAR(y[7 * i + k], (7 * i + k + 100 + 10 * k) * (3 + i) + 0.5);
+    const float *y = values(ty);
+    for (int i = 0; i < 5; i++)
+        for (int k = 0; k < 7; k++) NEAR(y[7 * i + k], (7 * i + k + 100 + 10 * k) * (3 + i) + 0.5);
     y = values(tt);
-    for (i = 0; i < 5; i++)
-        for (k = 0; k < 7; k++) NEAR(y[5 * k + i], 7 * i + k - 0.5);
+    for (int i = 0; i < 5; i++)
+        for (int k = 0; k < 7; k++) NEAR(y[5 * k + i], 7 * i + k - 0.5);
 }
 
 TEST(scratch_is_reported)
@@ -89,7 +84,6 @@ TEST(scratch_is_reported)
                  *tz = tensor(1, SHAPE(64));
     const lfuse_binding b[] = { lfuse_bind_tensor("x", tx), lfuse_bind_tensor("w", tw), lfuse_bind_tensor("y", ty),
                                 lfuse_bind_tensor("z", tz) };
-    lfuse_instance *in;
 
     lfuse_output(g, "y", lfuse_exp(lfuse_neg(lfuse_exp(lfuse_neg(x)))));
     lfuse_output(g, "z", lfuse_neg(lfuse_exp(w)));
@@ -97,7 +91,7 @@ TEST(scratch_is_reported)
     ck_assert_uint_eq(lfuse_plan_scratch(plan, stream), 0);
     OK(lfuse_plan_run(plan, stream, b, 4));
     ck_assert_uint_eq(lfuse_plan_scratch(plan, stream), 4096 + 4000); /* two values at a time, in pages of 256 */
-    in = new_instance(plan, stream, b, 4);
+    lfuse_instance *in = new_instance(plan, stream, b, 4);
     ck_assert_uint_eq(lfuse_instance_scratch(in), 4096 + 4000);
     ck_assert_uint_eq(lfuse_instance_prepared(in) % 256, 0);
     ck_assert_uint_gt(lfuse_instance_prepared(in), 0);
@@ -118,12 +112,11 @@ TEST(frozen_inputs_are_prepared_once)
     lfuse_tensor *tx = ramp(1, SHAPE(10), 0, 1), *tw = ramp(1, SHAPE(10), 0, 0.1f), *ty = tensor(1, SHAPE(10));
     lfuse_binding b[] = { lfuse_bind_tensor("x", tx), lfuse_bind_tensor("w", tw), lfuse_bind_tensor("y", ty) };
     float other[10] = { 0 };
-    uint64_t before;
 
     lfuse_output(g, "y", lfuse_add(x, lfuse_exp(w)));
     lfuse_plan *plan = plan_with(0);
     ck_assert_str_eq(lfuse_plan_text(plan), "(prepare (pointwise 10 (t0 (exp w)))) (pointwise 10 (y (add x t0)))");
-    before = launches();
+    uint64_t before = launches();
     lfuse_instance *in = new_instance(plan, stream, b, 2);
     ck_assert_uint_eq(launches() - before, 1);
     b[1] = b[2];
@@ -141,13 +134,13 @@ TEST(frozen_inputs_are_prepared_once)
 /* The same stretch of memory through other strides is looked at again: these elements share memory. */
 TEST(repeats_in_the_same_place)
 {
-    lfuse_tensor *x = ramp(2, SHAPE(3, 3), 1, 1), *y = tensor(2, SHAPE(3, 3)), *odd;
+    lfuse_tensor *x = ramp(2, SHAPE(3, 3), 1, 1), *y = tensor(2, SHAPE(3, 3));
     lfuse_binding b[] = { lfuse_bind_tensor("x", x), lfuse_bind_tensor("y", y) };
 
     lfuse_output(g, "y", lfuse_neg(lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(3, 3))));
     lfuse_plan *plan = plan_with(0);
     OK(lfuse_plan_run(plan, stream, b, 2));
-    odd = new_view(y, 2, SHAPE(3, 3), SHAPE(2, 2), 0);
+    lfuse_tensor *odd = new_view(y, 2, SHAPE(3, 3), SHAPE(2, 2), 0);
     b[1] = lfuse_bind_tensor("y", odd);
     FAILS(LFUSE_ERR_OVERLAP, lfuse_plan_run(plan, stream, b, 2));
     b[1] = lfuse_bind_tensor("y", y);
@@ -159,37 +152,35 @@ TEST(sums_of_rows)
     lfuse_size n = lfuse_size_var(g, "n", 0, 5000);
     lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 3, LFUSE_DIMS(4, 3, n));
     lfuse_tensor *tx = ramp(3, SHAPE(4, 3, 1500), 0, 0.001f), *ta = tensor(2, SHAPE(4, 3)), *tb = tensor(1, SHAPE(4));
-    lfuse_tensor *tv, *tc = tensor(1, SHAPE(1500));
+    lfuse_tensor *tc = tensor(1, SHAPE(1500));
     lfuse_binding b[] = { lfuse_bind_tensor("x", tx), lfuse_bind_tensor("a", ta), lfuse_bind_tensor("b", tb),
                           lfuse_bind_tensor("c", tc) };
     const int last[] = { -1 }, two[] = { 1, 2 }, turned[] = { 2, 1, 0 };
-    const float *v;
-    int i, k;
 
     lfuse_output(g, "a", lfuse_sum(lfuse_mul(x, x), 1, last, 0));
     lfuse_output(g, "b", lfuse_sum(x, 2, two, 0));
     lfuse_output(g, "c", lfuse_sum(lfuse_permute(x, turned), 2, two, 0)); /* summed axes that do not merge */
     lfuse_plan *plan = plan_with(0);
     OK(lfuse_plan_run(plan, stream, b, 4));
-    v = values(ta);
-    for (i = 0; i < 12; i++) {
+    const float *v = values(ta);
+    for (int i = 0; i < 12; i++) {
         double sum = 0;
-        for (k = 0; k < 1500; k++) sum += pow(0.001 * (1500 * i + k), 2);
+        for (int k = 0; k < 1500; k++) sum += pow(0.001 * (1500 * i + k), 2);
         NEAR(v[i], sum);
     }
     v = values(tb);
-    for (i = 0; i < 4; i++) NEAR(v[i], 4500 * (0.001 * (4500 * i + 2249.5)));
+    for (int i = 0; i < 4; i++) NEAR(v[i], 4500 * (0.001 * (4500 * i + 2249.5)));
     v = values(tc);
-    for (i = 0; i < 1500; i++) NEAR(v[i], 12 * 0.001 * (8250 + i));
+    for (int i = 0; i < 1500; i++) NEAR(v[i], 12 * 0.001 * (8250 + i));
     /* the same through strides: every second element, and none */
-    tv = new_view(tx, 3, SHAPE(4, 3, 750), SHAPE(4500, 1500, 2), 0);
+    lfuse_tensor *tv = new_view(tx, 3, SHAPE(4, 3, 750), SHAPE(4500, 1500, 2), 0);
     b[0] = lfuse_bind_tensor("x", tv);
     drop(tc);
     tc = tensor(1, SHAPE(750));
     b[3] = lfuse_bind_tensor("c", tc);
     OK(lfuse_plan_run(plan, stream, b, 4));
     v = values(tb);
-    for (i = 0; i < 4; i++) NEAR(v[i], 2250 * (0.001 * (4500 * i + 2249)));
+    for (int i = 0; i < 4; i++) NEAR(v[i], 2250 * (0.001 * (4500 * i + 2249)));
     drop(tv), drop(tc);
     tv = new_view(tx, 3, SHAPE(4, 3, 0), NULL, 0);
     tc = tensor(1, SHAPE(0));
@@ -203,22 +194,20 @@ TEST(strides_of_every_kind)
 {
     lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(6, 4)), y = lfuse_input(g, "y", LFUSE_F32, 2,
         LFUSE_DIMS(6, 4));
-    lfuse_tensor *big = ramp(1, SHAPE(200), 0, 1), *out = ramp(1, SHAPE(200), -1, 0), *vx, *vy, *vz;
-    const float *v;
-    int i, k;
+    lfuse_tensor *big = ramp(1, SHAPE(200), 0, 1), *out = ramp(1, SHAPE(200), -1, 0);
 
     lfuse_output(g, "z", lfuse_add(x, y));
-    vx = new_view(big, 2, SHAPE(6, 4), SHAPE(-20, 3), 119); /* backwards, gaps */
-    vy = new_view(big, 2, SHAPE(6, 4), SHAPE(1, 6), 5);     /* columns first, misaligned */
-    vz = new_view(out, 2, SHAPE(6, 4), SHAPE(10, 1), 3);    /* padded rows */
+    lfuse_tensor *vx = new_view(big, 2, SHAPE(6, 4), SHAPE(-20, 3), 119); /* backwards, gaps */
+    lfuse_tensor *vy = new_view(big, 2, SHAPE(6, 4), SHAPE(1, 6), 5);     /* columns first, misaligned */
+    lfuse_tensor *vz = new_view(out, 2, SHAPE(6, 4), SHAPE(10, 1), 3);    /* padded rows */
     lfuse_plan *plan = plan_with(0);
     {
         lfuse_binding b[] = { lfuse_bind_tensor("x", vx), lfuse_bind_tensor("y", vy), lfuse_bind_tensor("z", vz) };
         OK(lfuse_plan_run(plan, stream, b, 3));
     }
-    v = values(out);
-    for (i = 0; i < 6; i++)
-        for (k = 0; k < 10; k++)
+    const float *v = values(out);
+    for (int i = 0; i < 6; i++)
+        for (int k = 0; k < 10; k++)
             NEAR(v[3 + 10 * i + k], k < 4 ? 119 - 20 * i + 3 * k + 5 + i + 6 * k : -1);
 }
 
@@ -248,13 +237,11 @@ TEST(numbers_change_without_compiling)
 {
     lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 1, LFUSE_DIMS(4)), s = lfuse_scalar(g, "s");
     lfuse_tensor *tx = ramp(1, SHAPE(4), 1, 1), *ty = tensor(1, SHAPE(4));
-    uint64_t compiled;
-    int i;
 
     lfuse_output(g, "y", lfuse_mul(x, lfuse_add(lfuse_pow(s, lfuse_constant(g, 2)), lfuse_constant(g, 1))));
     lfuse_plan *plan = plan_with(0);
-    compiled = compiles();
-    for (i = 0; i < 4; i++) {
+    uint64_t compiled = compiles();
+    for (int i = 0; i < 4; i++) {
         lfuse_binding b[] = { lfuse_bind_scalar("s", i), lfuse_bind_tensor("y", ty), lfuse_bind_tensor("x", tx) };
         OK(lfuse_plan_run(plan, stream, b, 3));
         NEAR(values(ty)[3], 4 * (i * i + 1));
@@ -274,13 +261,12 @@ static void *work(void *p)
     lfuse_stream *s;
     lfuse_tensor *x, *y;
     float host[64], back[64];
-    int i, k;
 
     j->good = !lfuse_stream_create(dev, &s) && !lfuse_tensor_create(dev, LFUSE_F32, 1, SHAPE(64), &x) &&
               !lfuse_tensor_create(dev, LFUSE_F32, 1, SHAPE(64), &y);
-    for (i = 0; i < 50 && j->good; i++) {
+    for (int i = 0; i < 50 && j->good; i++) {
         lfuse_binding b[] = { lfuse_bind_tensor("x", x), lfuse_bind_tensor("y", y) };
-        for (k = 0; k < 64; k++) host[k] = j->start + (float)(i + k);
+        for (int k = 0; k < 64; k++) host[k] = j->start + (float)(i + k);
         j->good = !lfuse_tensor_write(x, s, host) && !lfuse_plan_run(j->plan, s, b, 2) && !lfuse_tensor_read(y, s,
             back) &&
                   !lfuse_stream_synchronize(s) && back[63] == -(j->start + (float)(i + 63));
@@ -294,13 +280,12 @@ TEST(two_streams_two_threads)
 {
     pthread_t threads[2];
     job jobs[2];
-    int i;
 
     lfuse_output(g, "y", lfuse_neg(lfuse_input(g, "x", LFUSE_F32, 1, LFUSE_DIMS(64))));
-    for (i = 0; i < 2; i++) jobs[i] = (job){ NULL, 1000.0f * (float)i, false };
+    for (int i = 0; i < 2; i++) jobs[i] = (job){ NULL, 1000.0f * (float)i, false };
     jobs[0].plan = jobs[1].plan = plan_with(0);
-    for (i = 0; i < 2; i++) ck_assert_int_eq(pthread_create(&threads[i], NULL, work, &jobs[i]), 0);
-    for (i = 0; i < 2; i++) pthread_join(threads[i], NULL);
+    for (int i = 0; i < 2; i++) ck_assert_int_eq(pthread_create(&threads[i], NULL, work, &jobs[i]), 0);
+    for (int i = 0; i < 2; i++) pthread_join(threads[i], NULL);
     ck_assert(jobs[0].good && jobs[1].good);
 }
 
@@ -311,21 +296,20 @@ TEST(bad_bindings_are_refused)
         LFUSE_DIMS(n));
     lfuse_tensor *tx = ramp(1, SHAPE(4), 0, 1), *ty = ramp(1, SHAPE(4), 0, 1), *tz = tensor(1, SHAPE(4)),
         *t5 = tensor(1, SHAPE(5));
-    lfuse_tensor *t9 = tensor(1, SHAPE(9)), *t2 = tensor(2, SHAPE(2, 2)), *ti, *tr, *away;
+    lfuse_tensor *t9 = tensor(1, SHAPE(9)), *t2 = tensor(2, SHAPE(2, 2));
     lfuse_binding b[5] = { lfuse_bind_tensor("x", tx), lfuse_bind_tensor("y", ty), lfuse_bind_scalar("s", 1),
         lfuse_bind_tensor("z", tz) };
     const lfuse_binding good[5] = { b[0], b[1], b[2], b[3], b[0] };
     lfuse_device *other;
-    uint64_t before;
 
     lfuse_output(g, "z", lfuse_add(lfuse_mul(x, lfuse_scalar(g, "s")), y));
     lfuse_plan *plan = plan_with(0);
-    ti = new_tensor(dev, LFUSE_I32, 1, SHAPE(4));
-    tr = new_view(tz, 1, SHAPE(4), SHAPE(0), 0);
+    lfuse_tensor *ti = new_tensor(dev, LFUSE_I32, 1, SHAPE(4));
+    lfuse_tensor *tr = new_view(tz, 1, SHAPE(4), SHAPE(0), 0);
     OK(lfuse_device_open("stub:1", &other));
-    away = new_tensor(other, LFUSE_F32, 1, SHAPE(4));
+    lfuse_tensor *away = new_tensor(other, LFUSE_F32, 1, SHAPE(4));
     lfuse_stream *elsewhere = new_stream(other);
-    before = launches();
+    uint64_t before = launches();
 #define BAD(status, i, ...)                                                                                            \
     b[i] = __VA_ARGS__;                                                                                                \
     FAILS(status, lfuse_plan_run(plan, stream, b, 4));                                                                 \
@@ -397,14 +381,12 @@ TEST(a_plan_that_the_device_cannot)
 TEST(equal_graphs_share_a_body)
 {
     lfuse_graph *other = new_graph();
-    lfuse_plan *a, *b;
-    uint64_t compiled;
 
     lfuse_output(g, "y", lfuse_neg(lfuse_input(g, "x", LFUSE_F32, 1, LFUSE_DIMS(4))));
     lfuse_output(other, "out", lfuse_neg(lfuse_input(other, "in", LFUSE_F32, 1, LFUSE_DIMS(4))));
-    a = new_plan(dev, g, NULL);
-    compiled = compiles();
-    b = new_plan(dev, other, NULL);
+    lfuse_plan *a = new_plan(dev, g, NULL);
+    uint64_t compiled = compiles();
+    lfuse_plan *b = new_plan(dev, other, NULL);
     ck_assert_uint_eq(compiles(), compiled);
     ck_assert_str_eq(lfuse_plan_text(a), "(pointwise 4 (y (neg x)))");
     ck_assert_str_eq(lfuse_plan_text(b), "(pointwise 4 (out (neg in)))");
@@ -416,7 +398,6 @@ TEST(evaluate_at_once)
     lfuse_binding b[] = { lfuse_bind_tensor("x", tx), lfuse_bind_tensor("y", ty) };
     lfuse_device_counters before, after;
     lfuse__stub_counters calls, later;
-    int i;
 
     lfuse_output(g, "y", lfuse_neg(lfuse_input(g, "x", LFUSE_F32, 1, LFUSE_DIMS(4))));
     OK(lfuse_evaluate(stream, g, b, 2));
@@ -428,7 +409,7 @@ TEST(evaluate_at_once)
     OK(lfuse_device_get_counters(dev, &after));
     ck_assert_uint_eq(after.allocations, before.allocations);
     ck_assert_uint_eq(later.calls[LFUSE__STUB_ANY] - calls.calls[LFUSE__STUB_ANY], 1);
-    for (i = 0; i < 100; i++) { /* more graphs than are kept, each with names of its own */
+    for (int i = 0; i < 100; i++) { /* more graphs than are kept, each with names of its own */
         char name[8];
         snprintf(name, sizeof name, "x%d", i);
         fresh_graph();

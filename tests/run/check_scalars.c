@@ -73,13 +73,12 @@ static lfuse_status run_with(bench *b, unsigned disable, const char *scalar, dou
 {
     const lfuse_plan_options options = {.disable = disable};
     lfuse_binding bindings[MOST_BOUND + 1];
-    lfuse_status status;
     int i;
 
     for (i = 0; i < b->count; i++) bindings[i] = lfuse_bind_tensor(b->all[i].name, b->all[i].tensor);
     if (scalar) bindings[i++] = lfuse_bind_scalar(scalar, number);
     lfuse_plan *plan = new_plan(device, b->g, &options);
-    status = lfuse_plan_run(plan, stream, bindings, i);
+    lfuse_status status = lfuse_plan_run(plan, stream, bindings, i);
     return status;
 }
 
@@ -321,18 +320,16 @@ TEST_ON_DEVICES(foreach_functions_and_graphs_agree, void)
         bench b = bench_make();
         const lfuse_value x = given(&b, "x", type, 1, elements, (int)(sizeof elements / sizeof *elements));
         lfuse_tensor *source = b.all[0].tensor;
-        lfuse_list *from;
-        from = new_list(device, type, 1, &source);
+        lfuse_list *from = new_list(device, type, 1, &source);
         for (int i = 0; i < (int)(sizeof rows / sizeof *rows); i++) {
             const lfuse_value c = lfuse_constant(b.g, rows[i].number);
             const lfuse_operand n = lfuse_operand_scalar(rows[i].number);
             char name[16];
-            lfuse_list *to;
             lfuse_value v;
             snprintf(name, sizeof name, "as%d", i);
             add_tensor(&b, name, type, 1);
             lfuse_tensor *target = b.all[b.count - 1].tensor;
-            to = new_list(device, type, 1, &target);
+            lfuse_list *to = new_list(device, type, 1, &target);
             switch (i) {
             case 0: v = lfuse_add(x, c); OK(lfuse_foreach_add(stream, to, from, n, 1)); break;
             case 1: v = lfuse_mul(x, c); OK(lfuse_foreach_mul(stream, to, from, n)); break;
@@ -422,7 +419,6 @@ static void refused_of(lfuse_type type, double number, const char *words)
     bench b = bench_make();
     const lfuse_value x = given(&b, "x", type, 1, &three, 1);
     lfuse_binding bindings[3];
-    uint64_t before;
 
     wanted(&b, "y", lfuse_add(lfuse_mul(x, lfuse_scalar(b.g, "factor")), lfuse_constant(b.g, 1)));
     lfuse_plan *plan = new_plan(device, b.g, NULL);
@@ -431,7 +427,7 @@ static void refused_of(lfuse_type type, double number, const char *words)
     OK(lfuse_plan_run(plan, stream, bindings, 3));
     for (int again = 0; again < 2; again++) {
         bindings[2] = lfuse_bind_scalar("factor", number);
-        before = launches();
+        uint64_t before = launches();
         ck_assert_int_eq(lfuse_plan_run(plan, stream, bindings, 3), LFUSE_ERR_TYPE);
         ck_assert_msg(strstr(lfuse_last_error(), words), "%s", lfuse_last_error());
         ck_assert_uint_eq(launches(), before);

@@ -89,12 +89,11 @@ static void compare(const problem *p, lfuse_plan *plan, bool odd)
     const lfuse_binding b[] = { lfuse_bind_tensor("x", x), lfuse_bind_tensor("at", at), lfuse_bind_tensor("y", y),
                                 lfuse_bind_tensor("z", z), lfuse_bind_size("rows", p->rows) };
     static float is[MOST];
-    const float *wanted;
 
     for (int again = 0; again < 2; again++) {
         OK(lfuse_plan_run(plan, stream, b, 5));
         memcpy(is, values(y), (size_t)(p->rows * p->rest) * sizeof *is);
-        wanted = values(z);
+        const float *wanted = values(z);
         for (int64_t i = 0; i < p->rows * p->rest; i++)
             ck_assert_msg(!memcmp(&is[i], &wanted[i], sizeof *is) || (isnan(is[i]) && isnan(wanted[i])),
                           "%lld to %lld x %lld, row %lld: %a is not %a", (long long)p->positions, (long long)p->rows,
@@ -106,9 +105,8 @@ static void compare(const problem *p, lfuse_plan *plan, bool odd)
 static void all_problems(void)
 {
     for (int i = 0; i < PROBLEMS; i++) {
-        lfuse_plan *plan;
         g = lfuse_graph_create();
-        plan = plan_of(problems[i].positions, problems[i].rest, true);
+        lfuse_plan *plan = plan_of(problems[i].positions, problems[i].rest, true);
         compare(&problems[i], plan, false);
         compare(&problems[i], plan, true);
         drop(plan);
@@ -138,10 +136,9 @@ START_TEST(launches_by_digits)
     lfuse_tensor *at = indices_of(&p), *x = source_of(&p, false), *y = tensor(2, SHAPE(p.rows, p.rest));
     const lfuse_binding b[] = { lfuse_bind_tensor("x", x), lfuse_bind_tensor("at", at), lfuse_bind_tensor("y", y),
                                 lfuse_bind_size("rows", p.rows) };
-    uint64_t before;
 
     OK(lfuse_plan_run(plan, stream, b, 4));
-    before = launches();
+    uint64_t before = launches();
     OK(lfuse_plan_run(plan, stream, b, 4));
     ck_assert_uint_eq(launches() - before, 1 + 2 * 3 + 2);
     drop(y), drop(x), drop(at);
@@ -153,10 +150,10 @@ END_TEST
 START_TEST(indices_out_of_range)
 {
     lfuse_plan *plan = plan_of(3, 2, false);
-    lfuse_tensor *x = ramp(2, SHAPE(3, 2), 1, 1), *y = tensor(2, SHAPE(4, 2)), *at;
+    lfuse_tensor *x = ramp(2, SHAPE(3, 2), 1, 1), *y = tensor(2, SHAPE(4, 2));
     static const int32_t host[] = { 3, 4, 3 };
 
-    at = new_tensor(dev, LFUSE_I32, 1, SHAPE(3));
+    lfuse_tensor *at = new_tensor(dev, LFUSE_I32, 1, SHAPE(3));
     OK(lfuse_tensor_write(at, NULL, host));
     OK(lfuse_plan_run(plan, stream, BINDINGS(lfuse_bind_tensor("x", x), lfuse_bind_tensor("at", at),
                                              lfuse_bind_tensor("y", y), lfuse_bind_size("rows", 4))));
@@ -175,15 +172,14 @@ END_TEST
 START_TEST(too_many_rows)
 {
     const lfuse_size rows = lfuse_size_var(g, "rows", 1, INT64_C(1) << 40);
-    lfuse_tensor *at, *one, *sums;
 
     lfuse_output(g, "y", lfuse_scatter_add(lfuse_input(g, "x", LFUSE_F32, 1, LFUSE_DIMS(3)),
                                            lfuse_input(g, "at", LFUSE_I32, 1, LFUSE_DIMS(3)), rows));
     lfuse_plan *plan = new_plan(dev, g, NULL);
-    at = new_tensor(dev, LFUSE_I32, 1, SHAPE(3));
-    one = ramp(1, SHAPE(3), 1, 1);
+    lfuse_tensor *at = new_tensor(dev, LFUSE_I32, 1, SHAPE(3));
+    lfuse_tensor *one = ramp(1, SHAPE(3), 1, 1);
     lfuse__stub.sparse_bytes = 1 << 20;
-    sums = new_tensor(dev, LFUSE_F32, 1, SHAPE(INT64_C(1) << 31));
+    lfuse_tensor *sums = new_tensor(dev, LFUSE_F32, 1, SHAPE(INT64_C(1) << 31));
     {
         const lfuse_binding b[] = { lfuse_bind_tensor("x", one), lfuse_bind_tensor("at", at),
                                     lfuse_bind_tensor("y", sums) };

@@ -61,10 +61,10 @@ static uint64_t held(void)
 static int written(const lfuse_tensor *all, int from, int end)
 {
     static uint8_t host[ROOM];
-    int i, count = 0;
+    int count = 0;
 
     OK(lfuse_tensor_read(all, NULL, host));
-    for (i = 0; i < ROOM; i++) {
+    for (int i = 0; i < ROOM; i++) {
         ck_assert_msg(host[i] == GUARD || (i >= from && i < end), "byte %d is not in %d ... %d", i, from, end);
         count += host[i] != GUARD;
     }
@@ -80,11 +80,9 @@ static void set_and_forget(lfuse_tensor *t)
 /* As often as it takes to be one native graph, where the device has such; that is what it needs of the memory. */
 static void runs_within(const chain *c, lfuse_tensor *all, int from)
 {
-    uint64_t before;
-
     OK(lfuse_tensor_fill(all, NULL, GUARD));
     set_and_forget(bytes_of(all, from, NEED));
-    before = held();
+    uint64_t before = held();
     for (int i = 0; i < 5; i++) {
         OK(chain_run(c));
         chain_check(c);
@@ -120,13 +118,12 @@ static lfuse_tensor *room(bool unified)
 static void in_callers_memory(void)
 {
     lfuse_device_info info;
-    lfuse_tensor *all;
     chain c;
 
     OK(lfuse_device_get_info(dev, &info));
     chain_make(&c);
     for (int unified = 0; unified <= (info.svm != 0); unified++) {
-        all = room(unified);
+        lfuse_tensor *all = room(unified);
         runs_within(&c, all, 0);
         runs_within(&c, all, 3 * PAGE);
         check_recording(&c, all);
@@ -157,7 +154,6 @@ TEST(on_devices)
 TEST(own_memory_goes)
 {
     lfuse_tensor *all = room(false), *empty = bytes_of(all, 0, 0);
-    uint64_t before;
     lfuse_size n = lfuse_size_var(g, "n", 1, LONG);
     lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 1, LFUSE_DIMS(n));
     lfuse_tensor *tx = tensor(1, SHAPE(LONG)), *ty = tensor(1, SHAPE(LONG));
@@ -166,7 +162,7 @@ TEST(own_memory_goes)
     lfuse_output(g, "y", lfuse_neg(lfuse_abs(lfuse_neg(x))));
     lfuse_plan *plan = plan_with(LFUSE_NO_POINTWISE_FUSION);
     OK(lfuse_plan_run(plan, stream, b, 2));
-    before = held();
+    uint64_t before = held();
     OK(lfuse_stream_set_scratch(stream, empty));
     OK(lfuse_stream_synchronize(stream));
     FAILS(LFUSE_ERR_SHAPE, lfuse_plan_run(plan, stream, b, 2));
@@ -178,14 +174,13 @@ TEST(own_memory_goes)
 TEST(too_small)
 {
     lfuse_tensor *all = room(false), *little = bytes_of(all, 0, NEED - 1), *none = bytes_of(all, 0, 0);
-    uint64_t before;
     chain c;
 
     chain_make(&c);
     OK(lfuse_stream_set_scratch(stream, none));
     lfuse_instance *in = new_instance(c.plan, stream, c.bindings, 2); /* which can be asked */
     ck_assert_uint_eq(lfuse_instance_scratch(in), NEED);
-    before = launches();
+    uint64_t before = launches();
     FAILS(LFUSE_ERR_SHAPE, lfuse_instance_run(in, c.bindings, 2));
     OK(lfuse_stream_set_scratch(stream, little));
     FAILS(LFUSE_ERR_SHAPE, lfuse_instance_run(in, c.bindings, 2));
@@ -226,23 +221,23 @@ TEST(refused)
     static _Alignas(PAGE) char host[2 * PAGE];
     lfuse__stub_native native = { .capturing = true };
     const lfuse_status bad = LFUSE_ERR_INVALID;
-    lfuse_tensor *all, *odd, *turned, *other, *late;
+    lfuse_tensor *late;
     lfuse_stream *captured;
     lfuse_device *second;
 
     reopen_stub_as(0); /* kernels of work-items */
-    all = room(false);
+    lfuse_tensor *all = room(false);
     FAILS(bad, lfuse_stream_set_scratch(NULL, all));
-    odd = bytes_of(all, 16, NEED);
+    lfuse_tensor *odd = bytes_of(all, 16, NEED);
     FAILS(bad, lfuse_stream_set_scratch(stream, odd));
     ck_assert_ptr_nonnull(strstr(lfuse_last_error(), "16 bytes behind a multiple of 256"));
-    turned = new_view(all, 1, SHAPE(10), SHAPE(2), 0);
+    lfuse_tensor *turned = new_view(all, 1, SHAPE(10), SHAPE(2), 0);
     FAILS(bad, lfuse_stream_set_scratch(stream, turned));
     OK(lfuse_tensor_wrap(dev, LFUSE_MEMORY_NATIVE, (uintptr_t)(host + 8), PAGE, LFUSE_U8, 1, SHAPE(PAGE), NULL, 0,
                          &late));
     FAILS(bad, lfuse_stream_set_scratch(stream, late));
     OK(lfuse_device_open("stub:1", &second));
-    other = new_tensor(second, LFUSE_U8, 1, SHAPE(ROOM));
+    lfuse_tensor *other = new_tensor(second, LFUSE_U8, 1, SHAPE(ROOM));
     FAILS(LFUSE_ERR_CONTEXT, lfuse_stream_set_scratch(stream, other));
     OK(lfuse_stream_wrap(dev, &native, &captured));
     FAILS(LFUSE_ERR_STATE, lfuse_stream_set_scratch(captured, all));
@@ -256,11 +251,11 @@ TEST(refused)
 /* As much of it as a run needs, against what is bound: also where nothing but the scratch has changed. */
 TEST(overlaps)
 {
-    lfuse_tensor *all = room(false), *beside;
+    lfuse_tensor *all = room(false);
     chain c;
 
     chain_make(&c);
-    beside = new_tensor(dev, LFUSE_F32, 1, SHAPE(3 * N));
+    lfuse_tensor *beside = new_tensor(dev, LFUSE_F32, 1, SHAPE(3 * N));
     drop(c.x);
     c.x = new_view(beside, 1, SHAPE(N), NULL, 2 * N); /* from byte 8000 on */
     OK(lfuse_tensor_fill(c.x, NULL, 1));
@@ -276,16 +271,15 @@ TEST(overlaps)
 /* Of a list the member is named. */
 TEST(overlaps_members)
 {
-    lfuse_tensor *all, *members[2];
+    lfuse_tensor *members[2];
     lfuse_value w = lfuse_list_input(g, "w", LFUSE_F32, LFUSE_RANK_ANY);
-    lfuse_binding b;
 
-    all = new_tensor(dev, LFUSE_F32, 1, SHAPE(ROOM));
+    lfuse_tensor *all = new_tensor(dev, LFUSE_F32, 1, SHAPE(ROOM));
     OK(lfuse_tensor_fill(all, NULL, 1));
     members[0] = new_view(all, 1, SHAPE(N), NULL, 12000);
     members[1] = new_view(all, 1, SHAPE(N), NULL, 1);
     lfuse_list *list = new_list(dev, LFUSE_F32, 2, members);
-    b = lfuse_bind_list("w", list);
+    lfuse_binding b = lfuse_bind_list("w", list);
     lfuse_update(w, lfuse_div(w, lfuse_list_norm_l2(w)));
     lfuse_plan *plan = plan_with(0);
     OK(lfuse_plan_run(plan, stream, &b, 1));

@@ -68,9 +68,8 @@ static void put_operands(int i)
 {
     static const char *const others[] = { "s", "t", "u", "v", "w" };
     lfuse_value v = input("x", i);
-    int k;
 
-    for (k = 0; k < 5; k++) v = lfuse_hypot(v, input(others[k], i));
+    for (int k = 0; k < 5; k++) v = lfuse_hypot(v, input(others[k], i));
     output(i, v);
 }
 
@@ -97,14 +96,13 @@ enum { KINDS = sizeof kinds / sizeof *kinds };
 static void make_graph(const kind *k, int n)
 {
     lfuse_value parts[MOST_PARTS];
-    int i;
 
     fresh_graph();
     scale = lfuse_scalar(g, "scale");
     order = lfuse_input(g, "order", LFUSE_I64, 1, LFUSE_DIMS(ROWS));
-    for (i = 0; i < n && k->put; i++) k->put(i);
+    for (int i = 0; i < n && k->put; i++) k->put(i);
     if (k->put) return;
-    for (i = 0; i < n; i++) parts[i] = input("x", i);
+    for (int i = 0; i < n; i++) parts[i] = input("x", i);
     lfuse_output(g, "y0", lfuse_concat(n, parts, 0));
 }
 
@@ -121,16 +119,14 @@ static void take_parts(const kind *k, parts *p)
 {
     const lfuse_plan_options options = { .disable = 0 };
     const lfuse__facts *facts = lfuse__device_facts(dev);
-    const lfuse__step *step;
-    int i;
 
     make_graph(k, MOST_PARTS);
     OK(lfuse__graph_canonical(g, &p->graph));
     OK(lfuse__plan_make(p->graph, facts, &lfuse__products_advice, &options, &p->plan));
     ck_assert_int_eq(p->plan->nstages, 1);
-    step = p->plan->stages[0].alternatives[0].steps;
+    const lfuse__step *step = p->plan->stages[0].alternatives[0].steps;
     ck_assert_int_eq(step->nchildren, MOST_PARTS);
-    for (i = 0; i < MOST_PARTS; i++)
+    for (int i = 0; i < MOST_PARTS; i++)
         ck_assert_int_ge(lfuse__child_class(p->plan, &step->children[i], facts, 0, &p->sharers[i], &p->classes[i]), 1);
 }
 
@@ -148,10 +144,10 @@ static int bytes_of(const lfuse__bundle *b, const lfuse__facts *facts)
 /* Of n kernels, how many are in the launch of the last one. */
 static int last_members(parts *p, const lfuse__facts *facts, int n)
 {
-    int i, launches, members = 0;
+    int launches, members = 0;
 
     OK(lfuse__bundle_share(facts, p->sharers, n, &launches));
-    for (i = 0; i < n; i++) members += p->sharers[i].launch == p->sharers[n - 1].launch;
+    for (int i = 0; i < n; i++) members += p->sharers[i].launch == p->sharers[n - 1].launch;
     return members;
 }
 
@@ -160,12 +156,11 @@ static int last_bytes(const kind *k, parts *p, const lfuse__facts *facts, int n)
 {
     const int members = last_members(p, facts, n);
     lfuse__bundle *b;
-    int bytes;
 
     OK(lfuse__bundle_of(facts, p->sharers, n, p->sharers[n - 1].launch, &b));
     ck_assert_msg(!b == (members == 1), "%s: %d of %u bytes: %d members", k->name, n, facts->info.max_argument_bytes,
                   members);
-    bytes = b ? bytes_of(b, facts) : 0;
+    int bytes = b ? bytes_of(b, facts) : 0;
     ck_assert_msg(bytes <= (int)facts->info.max_argument_bytes, "%s: %d of %u bytes: %d", k->name, n,
                   facts->info.max_argument_bytes, bytes);
     lfuse__bundle_destroy(b);
@@ -179,16 +174,16 @@ static int last_bytes(const kind *k, parts *p, const lfuse__facts *facts, int n)
 static void find_edges(const kind *k, parts *p, unsigned limit, bool *edge)
 {
     lfuse__facts facts = *lfuse__device_facts(dev);
-    int n, bytes, members, before = 0, each = 0;
+    int members, before = 0, each = 0;
 
     facts.info.max_argument_bytes = limit;
     if (k->put != put_unlike && last_members(p, &facts, 3) == 3)
         each = last_bytes(k, p, &facts, 3) - last_bytes(k, p, &facts, 2);
-    for (n = 1; n <= MOST_PARTS; n++, before = members) {
+    for (int n = 1; n <= MOST_PARTS; n++, before = members) {
         members = last_members(p, &facts, n);
         if (before < 2 || members > before) continue;
         edge[n] = edge[n - 1] = true;
-        bytes = last_bytes(k, p, &facts, n - 1);
+        int bytes = last_bytes(k, p, &facts, n - 1);
         if (each)
             ck_assert_msg(bytes + each + 8 > (int)limit, "%s: %d parts leave %d of %u bytes", k->name, n - 1,
                           (int)limit - bytes, limit);
@@ -204,18 +199,15 @@ static lfuse_tensor *inputs[MOST_PARTS], *rows_in_order;
 static void make_inputs(void)
 {
     static const int64_t numbers[ROWS] = { 2, 0, 1 };
-    int i;
 
-    for (i = 0; i < MOST_PARTS; i++) inputs[i] = ramp(2, SHAPE(ROWS, COLUMNS), -1.5f + 0.01f * (float)i, 0.125f);
+    for (int i = 0; i < MOST_PARTS; i++) inputs[i] = ramp(2, SHAPE(ROWS, COLUMNS), -1.5f + 0.01f * (float)i, 0.125f);
     rows_in_order = new_tensor(dev, LFUSE_I64, 1, SHAPE(ROWS));
     OK(lfuse_tensor_write(rows_in_order, NULL, numbers));
 }
 
 static void drop_inputs(void)
 {
-    int i;
-
-    for (i = 0; i < MOST_PARTS; i++) drop(inputs[i]);
+    for (int i = 0; i < MOST_PARTS; i++) drop(inputs[i]);
     drop(rows_in_order);
 }
 
@@ -248,14 +240,13 @@ static size_t run(const kind *k, int n, unsigned disable, unsigned char *got)
 {
     static lfuse_binding b[7 * MOST_PARTS + 2];
     size_t bytes = 0;
-    int i;
 
     make_graph(k, n);
     lfuse_plan *plan = plan_with(disable | LFUSE_NO_REPLAY);
-    for (i = 0; i < g->nnames; i++) b[i] = binding(k, n, g->names[i].text);
+    for (int i = 0; i < g->nnames; i++) b[i] = binding(k, n, g->names[i].text);
     OK(lfuse_plan_run(plan, stream, b, g->nnames));
     OK(lfuse_stream_synchronize(stream));
-    for (i = 0; i < g->nnames; i++) {
+    for (int i = 0; i < g->nnames; i++) {
         lfuse_tensor *t = b[i].as.tensor;
         if (*g->names[i].text != 'y') continue;
         OK(lfuse_tensor_read(t, NULL, got + bytes));
@@ -292,8 +283,7 @@ TEST_LOOP(every_number_of_parts, 0, KINDS * LIMITS * FORMS)
     const unsigned limit = limits[_i / FORMS % LIMITS];
     const int form = _i % FORMS;
     bool edge[MOST_PARTS + 1] = { false };
-    int n, runs = 0;
-    lfuse_plan *plan;
+    int runs = 0;
     parts *p = malloc(sizeof *p);
 
     ck_assert_ptr_nonnull(p);
@@ -301,13 +291,13 @@ TEST_LOOP(every_number_of_parts, 0, KINDS * LIMITS * FORMS)
     take_parts(k, p);
     find_edges(k, p, limit, edge);
     make_inputs();
-    for (n = 1; n <= MOST_PARTS; n++) {
+    for (int n = 1; n <= MOST_PARTS; n++) {
         runs += edge[n];
         if (edge[n] && form != TEAMS && (test_all() || (runs <= 2 && form == (k - kinds) % 2))) {
             compare(k, n, limit);
         } else if (test_all() || (edge[n] && runs <= 4)) {
             make_graph(k, n);
-            plan = plan_with(0);
+            lfuse_plan *plan = plan_with(0);
             drop(plan);
         }
     }
@@ -321,12 +311,9 @@ TEST_LOOP(every_number_of_parts, 0, KINDS * LIMITS * FORMS)
 /* "y0" ... : of a constant and of "x0" each. */
 static void many_results(int n)
 {
-    lfuse_value x;
-    int i;
-
     fresh_graph();
-    x = input("x", 0);
-    for (i = 0; i < n; i++) output(i, lfuse_tanh(lfuse_mul(x, lfuse_constant(g, 0.001 * (i + 1)))));
+    lfuse_value x = input("x", 0);
+    for (int i = 0; i < n; i++) output(i, lfuse_tanh(lfuse_mul(x, lfuse_constant(g, 0.001 * (i + 1)))));
 }
 
 static uint64_t kernels_of_results(int n)
@@ -345,10 +332,9 @@ static uint64_t kernels_of_results(int n)
 TEST_LOOP(many_results_are_few_kernels, ITEMS, LANES + 1)
 {
     static const int counts[] = { 100, 400, 1000 };
-    size_t i;
 
     open_with(1024, _i);
-    for (i = 0; i < 3; i++) {
+    for (size_t i = 0; i < 3; i++) {
         const uint64_t kernels = kernels_of_results(counts[i]);
         ck_assert_msg(kernels >= 1 && kernels <= 4, "%d results: %d kernels", counts[i], (int)kernels);
     }
@@ -359,23 +345,21 @@ TEST_LOOP(results_by_numbers, ITEMS, LANES + 1)
     enum { RESULTS = 100 };
     static lfuse_binding b[RESULTS + 1];
     static float got[2][RESULTS][ELEMENTS];
-    lfuse_tensor *y[RESULTS], *x;
-    lfuse_plan *plan;
-    int i, form;
+    lfuse_tensor *y[RESULTS];
 
     open_with(1024, _i);
-    x = ramp(2, SHAPE(ROWS, COLUMNS), -1, 0.25f);
-    for (i = 0; i < RESULTS; i++) y[i] = tensor(2, SHAPE(ROWS, COLUMNS));
-    for (form = 0; form < 2; form++) {
+    lfuse_tensor *x = ramp(2, SHAPE(ROWS, COLUMNS), -1, 0.25f);
+    for (int i = 0; i < RESULTS; i++) y[i] = tensor(2, SHAPE(ROWS, COLUMNS));
+    for (int form = 0; form < 2; form++) {
         many_results(RESULTS);
-        for (i = 0; i < RESULTS + 1; i++) {
+        for (int i = 0; i < RESULTS + 1; i++) {
             const char *name = g->names[i].text;
             b[i] = lfuse_bind_tensor(name, *name == 'x' ? x : y[atoi(name + 1)]);
         }
-        plan = plan_with((form ? LFUSE_NO_BUNDLES : 0) | LFUSE_NO_REPLAY);
+        lfuse_plan *plan = plan_with((form ? LFUSE_NO_BUNDLES : 0) | LFUSE_NO_REPLAY);
         OK(lfuse_plan_run(plan, stream, b, RESULTS + 1));
         OK(lfuse_stream_synchronize(stream));
-        for (i = 0; i < RESULTS; i++) OK(lfuse_tensor_read(y[i], NULL, got[form][i]));
+        for (int i = 0; i < RESULTS; i++) OK(lfuse_tensor_read(y[i], NULL, got[form][i]));
         drop(plan);
     }
     ck_assert(!memcmp(got[0], got[1], sizeof *got));
@@ -407,22 +391,22 @@ TEST(unlike_code)
     enum { CODES = 70, MOST = 32 };
     parts *p = malloc(sizeof *p);
     lfuse__bundle *b;
-    int i, launches;
+    int launches;
 
     ck_assert_ptr_nonnull(p);
     open_with(32764, ITEMS);
     g = lfuse_graph_create();
-    for (i = 0; i < CODES; i++) output(i, lfuse_add(input("x", i), lfuse_constant(g, i + 1)));
+    for (int i = 0; i < CODES; i++) output(i, lfuse_add(input("x", i), lfuse_constant(g, i + 1)));
     make_apart(p, CODES);
-    for (i = 0; i < CODES; i++)
+    for (int i = 0; i < CODES; i++)
         lfuse__child_class(p->plan, step_of(p, i), lfuse__device_facts(dev), 0, &p->sharers[i], &p->classes[i]);
     OK(lfuse__bundle_share(lfuse__device_facts(dev), p->sharers, CODES, &launches));
     ck_assert_int_eq(launches, (CODES + MOST - 1) / MOST);
-    for (i = 0; i < CODES; i++) {
+    for (int i = 0; i < CODES; i++) {
         ck_assert_int_eq(p->sharers[i].launch, i / MOST);
         ck_assert_int_eq(p->sharers[i].part, i % MOST);
     }
-    for (i = 0; i < launches; i++) {
+    for (int i = 0; i < launches; i++) {
         const lfuse__bundle_part *of;
         OK(lfuse__bundle_of(lfuse__device_facts(dev), p->sharers, CODES, i, &b));
         ck_assert_ptr_nonnull(b);
@@ -437,9 +421,9 @@ TEST(unlike_code)
 static void take_group_class(const parts *p, int i, lfuse__sharer *s, lfuse__kernel_class *k)
 {
     const lfuse__facts *facts = lfuse__device_facts(dev);
-    int n = 1, index;
+    int n = 1;
 
-    for (index = 0; index < n; index++) {
+    for (int index = 0; index < n; index++) {
         n = lfuse__child_class(p->plan, step_of(p, i), facts, index, s, k);
         if (k->rows.form == LFUSE__ROWS_GROUP) return;
     }
@@ -449,24 +433,22 @@ static void take_group_class(const parts *p, int i, lfuse__sharer *s, lfuse__ker
 /* Texts that cannot be one, here for local memory of unlike types: no launch is shared, and nothing is refused. */
 TEST(unlike_local_memory)
 {
-    const lfuse__facts *facts;
     lfuse__kernel_class classes[2];
     lfuse__sharer sharers[2];
     lfuse__bundle *b;
     parts *p = malloc(sizeof *p);
-    int i;
 
     ck_assert_ptr_nonnull(p);
     open_with(1024, TEAMS);
-    facts = lfuse__device_facts(dev);
+    const lfuse__facts *facts = lfuse__device_facts(dev);
     g = lfuse_graph_create();
-    for (i = 0; i < 2; i++)
+    for (int i = 0; i < 2; i++)
         output(i, lfuse_sum(lfuse_input(g, i ? "x1" : "x0", i ? LFUSE_F64 : LFUSE_F32, 2,
                                         LFUSE_DIMS(lfuse_size_var(g, i ? "n1" : "n0", 1, 1 << 20),
                                                    lfuse_size_var(g, i ? "k1" : "k0", 1, 1 << 20))), 1,
                             (const int[]){ 1 }, 0));
     make_apart(p, 2);
-    for (i = 0; i < 2; i++) {
+    for (int i = 0; i < 2; i++) {
         take_group_class(p, i, &sharers[i], &classes[i]);
         sharers[i].launch = 0, sharers[i].part = i;
     }

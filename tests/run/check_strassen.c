@@ -51,12 +51,12 @@ TEST(options)
 static void check(lfuse_tensor *y, int64_t m, float from)
 {
     const float *v = values(y);
-    int64_t i, j, l;
 
-    for (i = 0; i < m; i++)
-        for (j = 0; j < N; j++) {
+    for (int64_t i = 0; i < m; i++)
+        for (int64_t j = 0; j < N; j++) {
             double sum = 0;
-            for (l = 0; l < K; l++) sum += (double)((i * K + l) % 7 - 3) * (double)((l * N + j) % 5 - 2 + (int)from);
+            for (int64_t l = 0; l < K; l++)
+                sum += (double)((i * K + l) % 7 - 3) * (double)((l * N + j) % 5 - 2 + (int)from);
             ck_assert_msg(v[i * N + j] == (float)(sum > 0 ? sum : 0), "%d, %d: %g, not %g", (int)i, (int)j,
                           (double)v[i * N + j], sum);
         }
@@ -66,10 +66,9 @@ static lfuse_tensor *matrix(int64_t rows, int64_t columns, int modulus, float fr
 {
     lfuse_tensor *t = tensor(2, SHAPE(rows, columns));
     float *host = malloc((size_t)(rows * columns) * sizeof *host);
-    int64_t i;
 
     ck_assert(host != NULL);
-    for (i = 0; i < rows * columns; i++) host[i] = (float)(i % modulus) + from;
+    for (int64_t i = 0; i < rows * columns; i++) host[i] = (float)(i % modulus) + from;
     OK(lfuse_tensor_write(t, NULL, host));
     free(host);
     return t;
@@ -78,9 +77,8 @@ static lfuse_tensor *matrix(int64_t rows, int64_t columns, int modulus, float fr
 static void write_weights(lfuse_tensor *w, float from)
 {
     float host[K * N];
-    int i;
 
-    for (i = 0; i < K * N; i++) host[i] = (float)(i % 5) - 2 + from;
+    for (int i = 0; i < K * N; i++) host[i] = (float)(i % 5) - 2 + from;
     OK(lfuse_tensor_write(w, NULL, host));
 }
 
@@ -91,22 +89,19 @@ static void run_sizes(lfuse_provider provider)
     const lfuse_size m = lfuse_size_var(g, "m", 0, 100);
     lfuse_tensor *w = matrix(K, N, 5, -2);
     lfuse_device_counters before, after;
-    size_t i;
 
     layer(m);
     lfuse_plan *plan = plan_of(LFUSE_STRASSEN_ONE, provider);
     OK(lfuse_device_get_counters(dev, &before));
-    for (i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         lfuse_tensor *x = matrix(sizes[i], K, 7, -3), *y = tensor(2, SHAPE(sizes[i], N));
         const lfuse_binding bind[] = { lfuse_bind_tensor("x", x), lfuse_bind_tensor("w", w),
                                        lfuse_bind_tensor("y", y) };
-        lfuse_instance *instance;
-        uint64_t first;
         write_weights(w, 0);
-        instance = new_instance(plan, stream, bind, 3);
+        lfuse_instance *instance = new_instance(plan, stream, bind, 3);
         OK(lfuse_instance_run(instance, bind, 3));
         check(y, sizes[i], 0);
-        first = launches();
+        uint64_t first = launches();
         OK(lfuse_instance_run(instance, bind, 3));
         ck_assert_uint_eq(launches() - first, sizes[i] ? 3 : 0);
         write_weights(w, 1);
@@ -132,13 +127,11 @@ TEST(memory)
     static const uint64_t blocks[] = { 7 * 16 * 16, 49 * 16 * 16 };
     lfuse_tensor *x = matrix(16, K, 7, -3), *w = matrix(K, N, 5, -2), *y = tensor(2, SHAPE(16, N));
     const lfuse_binding bind[] = { lfuse_bind_tensor("x", x), lfuse_bind_tensor("w", w), lfuse_bind_tensor("y", y) };
-    int i;
 
     layer(16);
-    for (i = 0; i < 2; i++) {
+    for (int i = 0; i < 2; i++) {
         lfuse_plan *plan = plan_of(levels[i], LFUSE_PROVIDER_NATIVE);
-        lfuse_instance *instance;
-        instance = new_instance(plan, stream, bind, 3);
+        lfuse_instance *instance = new_instance(plan, stream, bind, 3);
         ck_assert_uint_ge(lfuse_instance_prepared(instance), 4 * blocks[i]);
         ck_assert_uint_lt(lfuse_instance_prepared(instance), 4 * blocks[i] + 1024);
         OK(lfuse_instance_run(instance, bind, 3));
@@ -151,10 +144,9 @@ static lfuse_tensor *narrow_matrix(lfuse_type type, int64_t rows, int64_t column
 {
     const int64_t shape[2] = { rows, columns };
     uint16_t host[K * N];
-    int i;
 
     ck_assert_int_le(rows * columns, K * N);
-    for (i = 0; i < rows * columns; i++) lfuse__data_put(type, host, i, i % modulus + from);
+    for (int i = 0; i < rows * columns; i++) lfuse__data_put(type, host, i, i % modulus + from);
     lfuse_tensor *t = new_tensor(dev, type, 2, shape);
     OK(lfuse_tensor_write(t, NULL, host));
     return t;
@@ -202,15 +194,13 @@ static void know(const char *what, double us)
 /* What the device can is looked up in its wisdom; what is known better makes another plan of the same graph. */
 TEST(rates_of_wisdom)
 {
-    lfuse_plan *plan, *better;
-
     lfuse_output(g, "y", lfuse_matmul(lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(512, 512)),
                                       lfuse_frozen(g, "w", LFUSE_F32, 2, LFUSE_DIMS(512, 512))));
-    plan = plan_of(LFUSE_STRASSEN_AUTO, LFUSE_PROVIDER_DEFAULT);
+    lfuse_plan *plan = plan_of(LFUSE_STRASSEN_AUTO, LFUSE_PROVIDER_DEFAULT);
     ck_assert(strstr(lfuse_plan_text(plan), "(levels 0 512 x 512 x 512 unknown device)"));
     know("rate:copy:16777216", 5e3);
     know("rate:product:1024:f32", 5e4);
-    better = plan_of(LFUSE_STRASSEN_AUTO, LFUSE_PROVIDER_DEFAULT);
+    lfuse_plan *better = plan_of(LFUSE_STRASSEN_AUTO, LFUSE_PROVIDER_DEFAULT);
     ck_assert_msg(strstr(lfuse_plan_text(better), "(levels 2 512 x 512 x 512 by estimate 1."), "%s",
                   lfuse_plan_text(better));
     drop(better);
@@ -247,14 +237,12 @@ static void measure_rates(void)
     const lfuse_plan_options o = { .strassen = LFUSE_STRASSEN_AUTO, .effort = LFUSE_EFFORT_MEASURE };
     lfuse_graph *graph = lfuse_graph_create();
     lfuse_device_counters before, after;
-    lfuse_plan *plan;
-    int i;
 
     lfuse_output(graph, "y", lfuse_matmul(lfuse_input(graph, "x", LFUSE_F32, 2, LFUSE_DIMS(8, 8)),
                                           lfuse_input(graph, "w", LFUSE_F32, 2, LFUSE_DIMS(8, 8))));
-    for (i = 0; i < 2; i++) {
+    for (int i = 0; i < 2; i++) {
         OK(lfuse_device_get_counters(dev, &before));
-        plan = new_plan(dev, graph, &o);
+        lfuse_plan *plan = new_plan(dev, graph, &o);
         OK(lfuse_device_get_counters(dev, &after));
         ck_assert_msg(strstr(lfuse_plan_text(plan), "(levels 0 8 x 8 x 8 by estimate 0."), "%s",
                       lfuse_plan_text(plan));

@@ -39,13 +39,12 @@ TEST_LOOP(test_strided, 0, 8 * 9)
     const lfuse_type type = strided_types[_i / 8];
     const size_t size = lfuse_type_size(type);
     unsigned char all[60 * 8], got[60 * 8], part[120 * 8], back[120 * 8];
-    lfuse_tensor *view, *same;
-    lfuse_status status;
+    lfuse_tensor *view;
     begin();
     lfuse_tensor *parent = make(type, 1, DIMS(60));
     for (int i = 0; i < 60; i++) set_mark(all + (size_t)i * size, size, i);
     ck_ok(lfuse_tensor_write(parent, NULL, all));
-    status = lfuse_tensor_view(parent, c->rank, c->shape, c->strides, c->offset, &view);
+    lfuse_status status = lfuse_tensor_view(parent, c->rank, c->shape, c->strides, c->offset, &view);
     if (c->shape[1] == 60) { /* twice as large as its memory */
         ck_assert_int_eq(status, LFUSE_ERR_SHAPE);
         return;
@@ -61,7 +60,7 @@ TEST_LOOP(test_strided, 0, 8 * 9)
     for (int64_t i = 0; i < elements; i++) set_mark(all + (size_t)place_of(c, i) * size, size, i + 1);
     ck_ok(lfuse_tensor_read(parent, NULL, got));
     ck_assert(!memcmp(all, got, 60 * size));
-    same = make(type, c->rank, c->shape);
+    lfuse_tensor *same = make(type, c->rank, c->shape);
     ck_ok(lfuse_tensor_copy(same, view, NULL));
     ck_ok(lfuse_tensor_read(same, NULL, back));
     ck_assert(!memcmp(back, part, (size_t)elements * size));
@@ -78,14 +77,13 @@ TEST_LOOP(test_strided, 0, 8 * 9)
 TEST(test_interleaved)
 {
     const float given[6] = {0, 1, 2, 3, 4, 5}, want[6] = {1, 1, 3, 3, 5, 5};
-    lfuse_tensor *even, *odd, *first;
     float got[6];
     begin();
     lfuse_tensor *t = make(LFUSE_F32, 1, DIMS(6));
     ck_ok(lfuse_tensor_write(t, NULL, given));
-    even = new_view(t, 1, DIMS(3), DIMS(2), 0);
-    odd = new_view(t, 1, DIMS(3), DIMS(2), 1);
-    first = new_view(t, 1, DIMS(3), NULL, 0);
+    lfuse_tensor *even = new_view(t, 1, DIMS(3), DIMS(2), 0);
+    lfuse_tensor *odd = new_view(t, 1, DIMS(3), DIMS(2), 1);
+    lfuse_tensor *first = new_view(t, 1, DIMS(3), NULL, 0);
     ck_ok(lfuse_tensor_copy(even, odd, NULL));
     ck_ok(lfuse_tensor_read(t, NULL, got));
     ck_assert(!memcmp(got, want, sizeof got));
@@ -95,21 +93,20 @@ TEST(test_interleaved)
 TEST_LOOP(test_strided_across, 0, 2)
 {
     lfuse_device *other;
-    lfuse_tensor *there, *columns, *rows;
     float given[12], got[12], want[12];
     begin();
     lfuse__stub.peer = _i != 0;
     ck_ok(lfuse_device_open("stub:1", &other));
     lfuse_tensor *here = make(LFUSE_F32, 2, DIMS(3, 4));
-    there = new_tensor(other, LFUSE_F32, 2, DIMS(4, 3));
+    lfuse_tensor *there = new_tensor(other, LFUSE_F32, 2, DIMS(4, 3));
     for (int i = 0; i < 12; i++) given[i] = (float)i, want[i % 4 * 3 + i / 4] = (float)i;
     ck_ok(lfuse_tensor_write(here, NULL, given));
-    columns = new_view(here, 2, DIMS(4, 3), DIMS(1, 4), 0);
+    lfuse_tensor *columns = new_view(here, 2, DIMS(4, 3), DIMS(1, 4), 0);
     ck_ok(lfuse_tensor_copy(there, columns, NULL)); /* transposed source */
     ck_ok(lfuse_tensor_read(there, NULL, got));
     ck_assert(!memcmp(want, got, sizeof got));
     ck_ok(lfuse_tensor_fill(there, NULL, 0));
-    rows = new_view(there, 2, DIMS(3, 4), DIMS(1, 3), 0);
+    lfuse_tensor *rows = new_view(there, 2, DIMS(3, 4), DIMS(1, 3), 0);
     ck_ok(lfuse_tensor_copy(rows, here, NULL)); /* transposed destination */
     ck_ok(lfuse_tensor_read(there, NULL, got));
     ck_assert(!memcmp(want, got, sizeof got));
@@ -120,9 +117,9 @@ TEST(test_repeated_is_not_written)
 {
     float x[16] = {0};
     begin();
-    lfuse_tensor *t = make(LFUSE_F32, 1, DIMS(10)), *full = make(LFUSE_F32, 2, DIMS(4, 4)), *repeated, *sliding;
-    repeated = new_view(t, 2, DIMS(4, 4), DIMS(0, 1), 0);
-    sliding = new_view(t, 2, DIMS(4, 4), DIMS(1, 2), 0);
+    lfuse_tensor *t = make(LFUSE_F32, 1, DIMS(10)), *full = make(LFUSE_F32, 2, DIMS(4, 4));
+    lfuse_tensor *repeated = new_view(t, 2, DIMS(4, 4), DIMS(0, 1), 0);
+    lfuse_tensor *sliding = new_view(t, 2, DIMS(4, 4), DIMS(1, 2), 0);
     ck_refused(lfuse_tensor_write(repeated, NULL, x), LFUSE_ERR_OVERLAP);
     ck_refused(lfuse_tensor_fill(repeated, NULL, 1), LFUSE_ERR_OVERLAP);
     ck_refused(lfuse_tensor_copy(repeated, full, NULL), LFUSE_ERR_OVERLAP);
@@ -140,8 +137,8 @@ TEST(test_strided_in_a_capture)
     lfuse__stub_native native = {.capturing = true};
     lfuse_stream *s;
     begin();
-    lfuse_tensor *t = make(LFUSE_F32, 1, DIMS(4)), *even;
-    even = new_view(t, 1, DIMS(2), DIMS(2), 0);
+    lfuse_tensor *t = make(LFUSE_F32, 1, DIMS(4));
+    lfuse_tensor *even = new_view(t, 1, DIMS(2), DIMS(2), 0);
     ck_ok(lfuse_stream_wrap(dev, &native, &s));
     ck_refused(lfuse_tensor_write(even, s, x), LFUSE_ERR_STATE);
     ck_refused(lfuse_tensor_read(even, s, x), LFUSE_ERR_STATE);

@@ -181,13 +181,13 @@ TEST(test_write_and_read)
     float given[24], got[24];
     begin();
     for (int i = 0; i < 24; i++) given[i] = (float)i - 7.5f;
-    lfuse_tensor *t = make(LFUSE_F32, 2, DIMS(4, 6)), *part;
+    lfuse_tensor *t = make(LFUSE_F32, 2, DIMS(4, 6));
     ck_ok(lfuse_tensor_write(t, NULL, given));
     lfuse_stream *s = new_stream(dev);
     ck_ok(lfuse_tensor_read(t, s, got));
     ck_ok(lfuse_stream_synchronize(s));
     ck_assert(!memcmp(given, got, sizeof given));
-    part = new_view(t, 2, DIMS(2, 6), NULL, 12);
+    lfuse_tensor *part = new_view(t, 2, DIMS(2, 6), NULL, 12);
     ck_ok(lfuse_tensor_read(part, s, got));
     ck_ok(lfuse_stream_synchronize(s));
     ck_assert(!memcmp(given + 12, got, 48));
@@ -228,7 +228,6 @@ static const struct {
 
 TEST_LOOP(test_fill, 0, sizeof fills / sizeof fills[0])
 {
-    uint64_t word;
     const size_t size = lfuse_type_size(fills[_i].type);
     unsigned char got[64];
     begin();
@@ -236,7 +235,7 @@ TEST_LOOP(test_fill, 0, sizeof fills / sizeof fills[0])
     ck_ok(lfuse_tensor_fill(t, NULL, fills[_i].number));
     ck_ok(lfuse_tensor_read(t, NULL, got));
     for (size_t i = 0; i < 7; i++) {
-        word = 0;
+        uint64_t word = 0;
         memcpy(&word, got + i * size, size);
         ck_assert_uint_eq(word, fills[_i].bits);
     }
@@ -248,7 +247,7 @@ TEST(test_copy)
     begin();
     for (int i = 0; i < 12; i++) given[i] = (float)(i * i);
     lfuse_tensor *a = make(LFUSE_F32, 2, DIMS(3, 4)), *b = make(LFUSE_F32, 2, DIMS(3, 4));
-    lfuse_tensor *flat = make(LFUSE_F32, 1, DIMS(12)), *half = make(LFUSE_F16, 2, DIMS(3, 4)), *low, *high;
+    lfuse_tensor *flat = make(LFUSE_F32, 1, DIMS(12)), *half = make(LFUSE_F16, 2, DIMS(3, 4));
     ck_ok(lfuse_tensor_write(a, NULL, given));
     ck_ok(lfuse_tensor_copy(b, a, NULL));
     ck_ok(lfuse_tensor_copy(b, b, NULL));
@@ -256,8 +255,8 @@ TEST(test_copy)
     ck_assert(!memcmp(given, got, sizeof given));
     ck_refused(lfuse_tensor_copy(flat, a, NULL), LFUSE_ERR_RANK);
     ck_refused(lfuse_tensor_copy(half, a, NULL), LFUSE_ERR_TYPE);
-    low = new_view(flat, 1, DIMS(8), NULL, 0);
-    high = new_view(flat, 1, DIMS(8), NULL, 4);
+    lfuse_tensor *low = new_view(flat, 1, DIMS(8), NULL, 0);
+    lfuse_tensor *high = new_view(flat, 1, DIMS(8), NULL, 4);
     ck_refused(lfuse_tensor_copy(low, high, NULL), LFUSE_ERR_OVERLAP);
     ck_refused(lfuse_tensor_copy(low, flat, NULL), LFUSE_ERR_SHAPE);
 }
@@ -300,14 +299,14 @@ TEST(test_wrong_device)
 
 TEST(test_closed_device)
 {
-    lfuse_tensor *t, *u;
-    lfuse_list *l, *m;
+    lfuse_tensor *u;
+    lfuse_list *m;
     float x[4] = {0};
     test_stub_begin();
     ck_ok(lfuse_device_open("stub:0", &dev));
     lfuse_stream *s = new_stream(dev);
-    t = make(LFUSE_F32, 1, DIMS(4));
-    l = new_list(dev, LFUSE_F32, 1, &t);
+    lfuse_tensor *t = make(LFUSE_F32, 1, DIMS(4));
+    lfuse_list *l = new_list(dev, LFUSE_F32, 1, &t);
     lfuse_device_close(dev);
     ck_refused(lfuse_tensor_write(t, s, x), LFUSE_ERR_CLOSED);
     ck_refused(lfuse_tensor_write(t, NULL, x), LFUSE_ERR_CLOSED);
@@ -327,14 +326,14 @@ TEST_CASE("lists", .teardown = end)
 TEST(test_list)
 {
     lfuse_device *other;
-    lfuse_tensor *foreign, *column, *three[3];
+    lfuse_tensor *three[3];
     begin();
     ck_ok(lfuse_device_open("stub:1", &other));
-    foreign = new_tensor(other, LFUSE_F32, 1, DIMS(4));
+    lfuse_tensor *foreign = new_tensor(other, LFUSE_F32, 1, DIMS(4));
     lfuse_tensor *a = make(LFUSE_F32, 2, DIMS(2, 2)), *b = make(LFUSE_F32, 1, DIMS(0));
     lfuse_tensor *c = make(LFUSE_F32, 1, DIMS(4));
     lfuse_tensor *half = make(LFUSE_F16, 1, DIMS(4));
-    column = new_view(a, 1, DIMS(2), DIMS(2), 0);
+    lfuse_tensor *column = new_view(a, 1, DIMS(2), DIMS(2), 0);
     memcpy(three, (lfuse_tensor *[]){a, b, a}, sizeof three);
     lfuse_list *l = new_list(dev, LFUSE_F32, 3, three);
     ck_assert_int_eq(lfuse_list_count(l), 3);

@@ -116,11 +116,10 @@ TEST_LOOP(a_batch_finds_all_of_them, 0, 6)
 {
     static const int64_t rows[] = { 1, 3, 4, 5, 7, 8, 16, 17, 31, 32, 33, 65, 100, 255, 300, 999, 1000, 3000, 4000 };
     static const int64_t widths[] = { 48, 600, 10 };
-    size_t i;
 
     begin(_i / 3);
     lfuse_plan *plan = pair(lfuse_size_var(g, "batch", 1, 4000), (lfuse_size)widths[_i % 3], 520);
-    for (i = 0; i < sizeof rows / sizeof *rows; i++) brings(plan, rows[i], widths[_i % 3], 520, 0, 0);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) brings(plan, rows[i], widths[_i % 3], 520, 0, 0);
 }
 
 /* So it is with units for matrices, which take rows of whole vectors, whichever side is open. */
@@ -129,14 +128,13 @@ TEST_LOOP(sides_find_those_of_units, 0, 3)
     static const int64_t sizes[] = { 1, 8, 15, 16, 64, 65, 72, 100, 104, 1000, 1001, 1024, 4096 };
     lfuse_size sides[] = { 520, 600, 256 };
     int64_t size[] = { 520, 600, 256 };
-    size_t i;
 
     lfuse__stub.matrix_units = true;
     begin(false);
     type = LFUSE_F16;
     sides[_i] = lfuse_size_var(g, "open", 1, 4096);
     lfuse_plan *plan = pair(sides[0], sides[1], sides[2]);
-    for (i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         size[_i] = sizes[i];
         brings(plan, size[0], size[1], size[2], 0, 0);
     }
@@ -145,10 +143,9 @@ TEST_LOOP(sides_find_those_of_units, 0, 3)
 static int kernels_of_plan(int64_t least_rows, int64_t most_rows, bool tuned)
 {
     const bool one = least_rows == most_rows;
-    uint64_t before;
 
     begin(tuned);
-    before = kernels();
+    uint64_t before = kernels();
     lfuse_plan *plan = pair(one ? (lfuse_size)least_rows : lfuse_size_var(g, "batch", least_rows, most_rows), 300, 520);
     drop(plan);
     return (int)(kernels() - before);
@@ -179,12 +176,9 @@ TEST(a_compiler_that_fails)
 /* Kernels that the device cannot have: each is told by itself, and its product computed in another way. */
 TEST(a_kernel_that_declines)
 {
-    lfuse_plan *plan;
-    int i;
-
-    for (i = 0; i < 2; i++) {
+    for (int i = 0; i < 2; i++) {
         begin(true);
-        plan = open_pair();
+        lfuse_plan *plan = open_pair();
         lfuse__stub_fail(LFUSE__STUB_program_build, 1, i, LFUSE_ERR_UNSUPPORTED);
         OK(instance_of(plan, 40, 50, 60));
         ck_assert(lfuse__stub_fired());
@@ -195,12 +189,10 @@ TEST(a_kernel_that_declines)
 /* What is to be timed is compiled together: one program for a product. */
 TEST(what_is_raced)
 {
-    uint64_t before, there;
-
     begin(true);
     effort = LFUSE_EFFORT_MEASURE;
     lfuse_plan *plan = open_pair();
-    before = compiles(), there = kernels();
+    uint64_t before = compiles(), there = kernels();
     OK(instance_of(plan, 40, 60, 72));
     ck_assert_uint_gt(kernels() - there, 2 * 2);
     ck_assert_uint_lt(compiles() - before, kernels() - there);

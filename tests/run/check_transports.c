@@ -42,18 +42,18 @@ static int64_t size_of(int64_t member)
 static lfuse_list *list_in(float *memory, int64_t count, bool numbers)
 {
     lfuse_tensor **t = calloc((size_t)count + 1, sizeof *t), *all_of_it;
-    int64_t i, at = 1;
+    int64_t at = 1;
 
     OK(lfuse_tensor_wrap(dev, LFUSE_MEMORY_NATIVE, (uintptr_t)memory, ROOM * sizeof *memory, LFUSE_F32, 1, SHAPE(ROOM),
                          NULL, 0, &all_of_it));
-    for (i = 0; i < count; i++) {
+    for (int64_t i = 0; i < count; i++) {
         const int64_t n = numbers ? 1 : size_of(i);
         OK(lfuse_tensor_view(all_of_it, numbers ? 0 : 1, &n, NULL, at, &t[i]));
         at += n;
     }
     ck_assert_int_le(at, ROOM);
     lfuse_list *l = new_list(dev, LFUSE_F32, count, t);
-    for (i = 0; i < count; i++) lfuse_tensor_destroy(t[i]);
+    for (int64_t i = 0; i < count; i++) lfuse_tensor_destroy(t[i]);
     drop(all_of_it);
     free(t);
     return l;
@@ -83,9 +83,7 @@ static void step_graph(void)
 
 static void fill(void)
 {
-    int i;
-
-    for (i = 0; i < ROOM; i++) x[i] = (float)(i % 97) / 7, y[i] = (float)(i % 13), sums[i] = -1;
+    for (int i = 0; i < ROOM; i++) x[i] = (float)(i % 97) / 7, y[i] = (float)(i % 13), sums[i] = -1;
 }
 
 /* Launches of the second of two runs. */
@@ -95,11 +93,10 @@ static uint64_t run_step(lfuse_transport transport, int64_t count)
     lfuse_binding b[] = { lfuse_bind_list("x", lx), lfuse_bind_list("y", ly), lfuse_bind_list("sums", ls),
                           lfuse_bind_scalar("a", 0.3) };
     lfuse_plan *plan = plan_of(transport);
-    uint64_t before;
 
     fill();
     OK(lfuse_plan_run(plan, stream, b, 4));
-    before = launches();
+    uint64_t before = launches();
     OK(lfuse_plan_run(plan, stream, b, 4));
     OK(lfuse_stream_synchronize(stream));
     before = launches() - before;
@@ -110,11 +107,11 @@ static uint64_t run_step(lfuse_transport transport, int64_t count)
 
 static void check_step(int64_t count)
 {
-    int64_t m, i, at = 1;
+    int64_t at = 1;
 
-    for (m = 0; m < count; m++) {
+    for (int64_t m = 0; m < count; m++) {
         double sum = 0;
-        for (i = 0; i < size_of(m); i++, at++) {
+        for (int64_t i = 0; i < size_of(m); i++, at++) {
             const float was = (float)(at % 97) / 7;
             sum += (double)was * was;
             NEAR(y[at], at % 13 + 2 * 0.3 * was);
@@ -151,16 +148,14 @@ TEST_LOOP(one_way_in_is_compiled, 0, TRANSPORTS + 2)
         unsigned compiles; /* that it adds */
     } runs[] = { { 0, 0 }, { 12, 1 }, { 2000, 0 }, { 10, 1 }, { 4, 0 }, { 20, 0 }, { 0, 0 } };
     const lfuse_transport transport = _i < TRANSPORTS ? all[_i] : LFUSE_TRANSPORT_DEFAULT;
-    uint64_t compiled;
-    size_t i;
 
     open_form(&(struct form){ true, _i == TRANSPORTS + 1, true, 4096 }); /* with lanes: a table, whatever the count */
     graph_of(lfuse_constant(g, 5));
-    compiled = compiles();
+    uint64_t compiled = compiles();
     lfuse_plan *plan = plan_of(transport);
     if (_i != TRANSPORTS) compiled++;
     ck_assert_uint_eq(compiles(), compiled);
-    for (i = 0; i < sizeof runs / sizeof *runs; i++) {
+    for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
         run_lists(plan, runs[i].count, 5);
         if (_i == TRANSPORTS) compiled += runs[i].compiles;
         ck_assert_uint_eq(compiles(), compiled);
@@ -178,12 +173,11 @@ TEST_CASE("transports", .setup = open_stub, .teardown = close_stub)
 TEST_LOOP(same_bits_by_each, 0, FORMS)
 {
     const struct form *f = &forms[_i];
-    int i, t;
 
     open_form(f);
     step_graph();
-    for (i = 0; i < COUNTS - (f->bytes < 32764); i++) { /* 100 000 members are many small launches */
-        for (t = 0; t < TRANSPORTS; t++) {
+    for (int i = 0; i < COUNTS - (f->bytes < 32764); i++) { /* 100 000 members are many small launches */
+        for (int t = 0; t < TRANSPORTS; t++) {
             const uint64_t n = run_step(all[t], counts[i]);
             if (all[t] != LFUSE_TRANSPORT_ARGS) ck_assert_uint_eq(n, counts[i] ? 3 : 0);
             else if (counts[i] == 10000) ck_assert_uint_gt(n, f->bytes > 4096 ? 8 : 60);
@@ -202,13 +196,12 @@ TEST_LOOP(batches_fill_their_block, 0, 6)
 {
     static const unsigned bytes[] = { 1024, 4096, 32764 };
     lfuse__stub_call call;
-    uint64_t n;
-    unsigned back, most = 0;
+    unsigned most = 0;
 
     open_form(&(struct form){ true, _i & 1, true, bytes[_i / 2] });
     step_graph();
-    n = run_step(LFUSE_TRANSPORT_ARGS, 1000);
-    for (back = 0; back < n && lfuse__stub_call_get(back, &call); back++)
+    uint64_t n = run_step(LFUSE_TRANSPORT_ARGS, 1000);
+    for (unsigned back = 0; back < n && lfuse__stub_call_get(back, &call); back++)
         if (8 * (call.nwords + call.nbuffers) > most) most = 8 * (call.nwords + call.nbuffers);
     ck_assert_uint_le(most, bytes[_i / 2]);
     ck_assert_uint_gt(most, bytes[_i / 2] - 8 * 3); /* three words a member at most */
@@ -221,17 +214,15 @@ TEST(asked_for_in_vain)
 {
     lfuse_plan_options o = { .transport = (lfuse_transport)4 };
     lfuse_plan *plan;
-    lfuse_binding b;
-    lfuse_value v;
 
-    v = lfuse_list_input(g, "x", LFUSE_F32, LFUSE_RANK_ANY);
+    lfuse_value v = lfuse_list_input(g, "x", LFUSE_F32, LFUSE_RANK_ANY);
     lfuse_update(v, lfuse_neg(v));
     FAILS(LFUSE_ERR_INVALID, lfuse_plan_create(dev, g, &o, &plan));
     o.transport = LFUSE_TRANSPORT_UNIFIED;
     lfuse__stub.svm = false;
     reopen_device();
     lfuse_list *l = list_in(x, 5, false);
-    b = lfuse_bind_list("x", l);
+    lfuse_binding b = lfuse_bind_list("x", l);
     plan = new_plan(dev, g, &o);
     FAILS(LFUSE_ERR_UNSUPPORTED, lfuse_plan_run(plan, stream, &b, 1));
     ck_assert_msg(strstr(lfuse_last_error(), "transport unified: stub:0 shares no memory"), "%s", lfuse_last_error());
@@ -269,10 +260,9 @@ TEST_LOOP(the_choice_is_logged, 0, 5)
         { true, true, 20, "a list of 20 members by transport table: " },
         { false, false, 20, "a list of 20 members by transport table: " },
     };
-    lfuse_value v;
 
     open_form(&(struct form){ rows[_i].addresses, rows[_i].vector_lanes, true, 32764 });
-    v = lfuse_list_input(g, "x", LFUSE_F32, LFUSE_RANK_ANY);
+    lfuse_value v = lfuse_list_input(g, "x", LFUSE_F32, LFUSE_RANK_ANY);
     lfuse_update(v, lfuse_neg(v));
     lfuse_log_to(keep_message, NULL, LFUSE_LOG_INFO);
     {
@@ -293,21 +283,18 @@ static float gradients[STEPS + 1][MOVING], weights[MOVING];
 static lfuse_list *list_of_ones(float *memory)
 {
     lfuse_tensor *t[MOVING];
-    int i;
 
-    for (i = 0; i < MOVING; i++)
+    for (int i = 0; i < MOVING; i++)
         OK(lfuse_tensor_wrap(dev, LFUSE_MEMORY_NATIVE, (uintptr_t)&memory[i], sizeof *memory, LFUSE_F32, 0, NULL, NULL,
                              0, &t[i]));
     lfuse_list *l = new_list(dev, LFUSE_F32, MOVING, t);
-    for (i = 0; i < MOVING; i++) drop(t[i]);
+    for (int i = 0; i < MOVING; i++) drop(t[i]);
     return l;
 }
 
 static void move(lfuse_list *l, int step)
 {
-    int k;
-
-    for (k = 0; k < 2; k++) {
+    for (int k = 0; k < 2; k++) {
         const int m = (step * 7 + k * 20) % MOVING;
         lfuse_tensor *t;
         OK(lfuse_tensor_wrap(dev, LFUSE_MEMORY_NATIVE, (uintptr_t)&gradients[step][m], sizeof(float), LFUSE_F32, 0,
@@ -320,29 +307,26 @@ static void move(lfuse_list *l, int step)
 /* What the weights are after so many steps, each member read where it was then. */
 static void check_weights(int steps)
 {
-    int from[MOVING] = { 0 }, s, m;
+    int from[MOVING] = { 0 };
     float wanted[MOVING] = { 0 };
 
-    for (s = 0; s <= steps; s++) {
-        for (m = 0; m < MOVING; m++) {
+    for (int s = 0; s <= steps; s++) {
+        for (int m = 0; m < MOVING; m++) {
             if (s && (m == s * 7 % MOVING || m == (s * 7 + 20) % MOVING)) from[m] = s;
             wanted[m] += gradients[from[m]][m];
         }
     }
-    for (m = 0; m < MOVING; m++) ck_assert_msg(weights[m] == wanted[m], "%d: %g, not %g", m, weights[m], wanted[m]);
+    for (int m = 0; m < MOVING; m++) ck_assert_msg(weights[m] == wanted[m], "%d: %g, not %g", m, weights[m], wanted[m]);
 }
 
 static void open_moving(void)
 {
-    lfuse_value w, gr;
-    int s, m;
-
-    w = lfuse_list_input(g, "w", LFUSE_F32, LFUSE_RANK_ANY);
-    gr = lfuse_list_input(g, "g", LFUSE_F32, LFUSE_RANK_ANY);
+    lfuse_value w = lfuse_list_input(g, "w", LFUSE_F32, LFUSE_RANK_ANY);
+    lfuse_value gr = lfuse_list_input(g, "g", LFUSE_F32, LFUSE_RANK_ANY);
     lfuse_update(w, lfuse_add(w, gr));
     memset(weights, 0, sizeof weights);
-    for (s = 0; s <= STEPS; s++)
-        for (m = 0; m < MOVING; m++) gradients[s][m] = (float)(1 + m + 1000 * s);
+    for (int s = 0; s <= STEPS; s++)
+        for (int m = 0; m < MOVING; m++) gradients[s][m] = (float)(1 + m + 1000 * s);
 }
 
 TEST_CASE("moves", .setup = open_stub, .teardown = close_stub)
@@ -351,15 +335,13 @@ TEST_CASE("moves", .setup = open_stub, .teardown = close_stub)
 TEST_LOOP(moves_with_runs_under_way, 0, 3 * TRANSPORTS)
 {
     const lfuse_transport transport = all[_i % TRANSPORTS];
-    lfuse_list *lw, *lg;
-    int s;
 
     lfuse__stub.lazy = _i >= TRANSPORTS;
     open_form(&forms[_i >= 2 * TRANSPORTS ? 2 : 0]);
     open_moving();
-    lw = list_of_ones(weights), lg = list_of_ones(gradients[0]);
+    lfuse_list *lw = list_of_ones(weights), *lg = list_of_ones(gradients[0]);
     lfuse_plan *plan = plan_of(transport);
-    for (s = 0; s <= STEPS; s++) {
+    for (int s = 0; s <= STEPS; s++) {
         if (s) move(lg, s);
         OK(lfuse_plan_run(plan, stream, BINDINGS(lfuse_bind_list("w", lw), lfuse_bind_list("g", lg))));
     }
@@ -371,13 +353,11 @@ TEST_LOOP(moves_with_runs_under_way, 0, 3 * TRANSPORTS)
 TEST(versions_are_used_again)
 {
     lfuse_device_counters before, after;
-    lfuse_list *lw, *lg;
-    int s;
 
     open_moving();
-    lw = list_of_ones(weights), lg = list_of_ones(gradients[0]);
+    lfuse_list *lw = list_of_ones(weights), *lg = list_of_ones(gradients[0]);
     lfuse_plan *plan = plan_of(LFUSE_TRANSPORT_UNIFIED);
-    for (s = 0; s <= STEPS; s++) {
+    for (int s = 0; s <= STEPS; s++) {
         if (s) move(lg, s);
         OK(lfuse_plan_run(plan, stream, BINDINGS(lfuse_bind_list("w", lw), lfuse_bind_list("g", lg))));
         OK(lfuse_stream_synchronize(stream));
@@ -393,19 +373,17 @@ TEST(versions_are_used_again)
 TEST_LOOP(what_a_move_costs, 0, TRANSPORTS)
 {
     static const uint64_t extra[] = { 0, 2, 0 };
-    lfuse_list *lw, *lg;
-    uint64_t before;
 
     lfuse__stub.max_argument_bytes = 4096;
     reopen_stub();
     open_moving();
-    lw = list_of_ones(weights), lg = list_of_ones(gradients[0]);
+    lfuse_list *lw = list_of_ones(weights), *lg = list_of_ones(gradients[0]);
     lfuse_plan *plan = plan_of(all[_i]);
     {
         lfuse_binding b[] = { lfuse_bind_list("w", lw), lfuse_bind_list("g", lg) };
         OK(lfuse_plan_run(plan, stream, b, 2));
         move(lg, 1);
-        before = launches();
+        uint64_t before = launches();
         OK(lfuse_plan_run(plan, stream, b, 2));
         ck_assert_uint_le(launches() - before, 1 + extra[_i]);
         before = launches();
@@ -419,21 +397,19 @@ TEST_LOOP(replays, 0, 2 * TRANSPORTS)
 {
     const lfuse_transport transport = all[_i % TRANSPORTS];
     lfuse_recording *recording;
-    lfuse_list *lw, *lg;
-    int s;
 
     lfuse__stub.native_graph = _i < TRANSPORTS;
     lfuse__stub.lazy = true;
     reopen_stub();
     open_moving();
-    lw = list_of_ones(weights), lg = list_of_ones(gradients[0]);
+    lfuse_list *lw = list_of_ones(weights), *lg = list_of_ones(gradients[0]);
     lfuse_plan *plan = plan_of(transport);
     OK(lfuse_record_begin(stream));
     {
         lfuse_binding b[] = { lfuse_bind_list("w", lw), lfuse_bind_list("g", lg) };
         OK(lfuse_plan_run(plan, stream, b, 2));
         recording = new_recording(stream);
-        for (s = 0; s <= STEPS; s++) {
+        for (int s = 0; s <= STEPS; s++) {
             if (s) move(lg, s);
             if (s % 5 == 3) OK(lfuse_plan_run(plan, stream, b, 2));
             else OK(lfuse_recording_replay(recording, stream, NULL, 0));
@@ -448,13 +424,11 @@ TEST_LOOP(replays, 0, 2 * TRANSPORTS)
 TEST_LOOP(in_the_callers_capture, 0, 2)
 {
     lfuse__stub_native native = { .capturing = false };
-    lfuse_list *lw, *lg;
     lfuse_stream *own;
-    int s;
 
     open_moving();
     OK(lfuse_stream_wrap(dev, &native, &own));
-    lw = list_of_ones(weights), lg = list_of_ones(gradients[0]);
+    lfuse_list *lw = list_of_ones(weights), *lg = list_of_ones(gradients[0]);
     lfuse_plan *plan = plan_of(_i ? LFUSE_TRANSPORT_UNIFIED : LFUSE_TRANSPORT_ARGS);
     {
         lfuse_binding b[] = { lfuse_bind_list("w", lw), lfuse_bind_list("g", lg) };
@@ -463,14 +437,14 @@ TEST_LOOP(in_the_callers_capture, 0, 2)
         native.capturing = true;
         OK(lfuse_plan_run(plan, own, b, 2));
         native.capturing = false;
-        for (s = 2; s <= STEPS; s++) {
+        for (int s = 2; s <= STEPS; s++) {
             move(lg, s);
             OK(lfuse_plan_run(plan, own, b, 2));
         }
     }
     memset(weights, 0, sizeof weights);
     lfuse__stub_native_run(&native);
-    for (s = 0; s < MOVING; s++)
+    for (int s = 0; s < MOVING; s++)
         ck_assert_msg(weights[s] == gradients[s == 7 || s == 27][s], "%d: %g", s, weights[s]);
     lfuse__stub_native_clear(&native);
     lfuse_stream_destroy(own);
@@ -487,12 +461,10 @@ TEST(blocks_of_others)
     lfuse_value v[LISTS];
     lfuse_list *l[LISTS];
     lfuse_binding b[LISTS];
-    uint64_t patches;
-    int i;
 
     lfuse__stub.addresses = false;
     reopen_stub();
-    for (i = 0; i < LISTS; i++) {
+    for (int i = 0; i < LISTS; i++) {
         v[i] = lfuse_list_input(g, names[i], LFUSE_F32, LFUSE_RANK_ANY);
         l[i] = list_of_ones(gradients[i]);
         b[i] = lfuse_bind_list(names[i], l[i]);
@@ -503,13 +475,13 @@ TEST(blocks_of_others)
     OK(lfuse_plan_run(plan, stream, b, LISTS));
     lfuse_recording *recording = new_recording(stream);
     OK(lfuse_recording_replay(recording, stream, NULL, 0));
-    for (i = 0; i < LISTS; i++) {
+    for (int i = 0; i < LISTS; i++) {
         lfuse_tensor *t;
         OK(lfuse_tensor_wrap(dev, LFUSE_MEMORY_NATIVE, (uintptr_t)&gradients[LISTS + i][MOVED], sizeof(float),
                              LFUSE_F32, 0, NULL, NULL, 0, &t));
         OK(lfuse_list_replace(l[i], MOVED, 1, &t));
         drop(t);
-        patches = lfuse__stub_calls(LFUSE__STUB_graph_patch);
+        uint64_t patches = lfuse__stub_calls(LFUSE__STUB_graph_patch);
         OK(lfuse_recording_replay(recording, stream, NULL, 0));
         ck_assert_uint_eq(lfuse__stub_calls(LFUSE__STUB_graph_patch) - patches, 1);
     }

@@ -16,24 +16,23 @@ TEST_CASE("unified", .setup = open_stub, .teardown = close_stub)
 
 TEST(the_host_sees_what_runs_write)
 {
-    lfuse_tensor *state = shared(2, SHAPE(3, 5)), *row, *plain = tensor(1, SHAPE(5)), *none = shared(1, SHAPE(0));
+    lfuse_tensor *state = shared(2, SHAPE(3, 5)), *plain = tensor(1, SHAPE(5)), *none = shared(1, SHAPE(0));
     const lfuse_value s = lfuse_input(g, "s", LFUSE_F32, 2, LFUSE_DIMS(3, 5));
     float *host = lfuse_tensor_host(state);
-    int i;
 
-    row = new_view(state, 1, SHAPE(5), NULL, 5);
+    lfuse_tensor *row = new_view(state, 1, SHAPE(5), NULL, 5);
     ck_assert_ptr_nonnull(host);
     ck_assert_ptr_eq(lfuse_tensor_host(row), host + 5);
     ck_assert(!lfuse_tensor_host(plain) && !lfuse_tensor_host(none) && !lfuse_tensor_host(NULL));
     lfuse_update(s, lfuse_add(s, lfuse_constant(g, 1)));
     lfuse_plan *plan = plan_with(0);
-    for (i = 0; i < 15; i++) host[i] = (float)i;
+    for (int i = 0; i < 15; i++) host[i] = (float)i;
     {
         lfuse_binding b = lfuse_bind_tensor("s", state);
         OK(lfuse_plan_run(plan, stream, &b, 1));
     }
     OK(lfuse_stream_synchronize(stream));
-    for (i = 0; i < 15; i++) NEAR(host[i], i + 1);
+    for (int i = 0; i < 15; i++) NEAR(host[i], i + 1);
     NEAR(values(row)[4], 10);
     drop(state); /* the view holds the memory */
     ck_assert_ptr_eq(lfuse_tensor_host(row), host + 5);
@@ -43,16 +42,15 @@ TEST(the_host_sees_what_runs_write)
 TEST(memory_goes_back)
 {
     lfuse_device_counters before, after;
-    lfuse_tensor *t, *u;
 
     OK(lfuse_device_get_counters(dev, &before));
-    t = shared(1, SHAPE(1000));
+    lfuse_tensor *t = shared(1, SHAPE(1000));
     OK(lfuse_tensor_fill(t, stream, 2));
     OK(lfuse_device_get_counters(dev, &after));
     ck_assert_uint_eq(after.bytes - before.bytes, 4000);
     drop(t);
     OK(lfuse_stream_synchronize(stream));
-    u = tensor(1, SHAPE(10)); /* looks for what has become free */
+    lfuse_tensor *u = tensor(1, SHAPE(10)); /* looks for what has become free */
     ck_assert_ptr_null(lfuse_tensor_host(u));
     drop(u);
     t = shared(1, SHAPE(1));

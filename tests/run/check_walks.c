@@ -16,11 +16,10 @@ static lfuse_plan *plan;
 static void setup(void)
 {
     const lfuse_plan_options apart = { .disable = LFUSE_NO_BUNDLES };
-    lfuse_value u, x;
 
     open_stub();
-    u = lfuse_input(g, "u", LFUSE_F32, 2, LFUSE_DIMS(3, 2));
-    x = lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(ROWS, COLUMNS));
+    lfuse_value u = lfuse_input(g, "u", LFUSE_F32, 2, LFUSE_DIMS(3, 2));
+    lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(ROWS, COLUMNS));
     lfuse_output(g, "y", lfuse_add(u, lfuse_constant(g, 0.5)));
     lfuse_output(g, "z", lfuse_mul(x, lfuse_constant(g, 2)));
     plan = new_plan(dev, g, &apart);
@@ -31,9 +30,8 @@ static lfuse__step *the_step(void)
 {
     lfuse__plan_body *body = (lfuse__plan_body *)lfuse__body_plan(plan->body);
     lfuse__step *step = NULL;
-    int i;
 
-    for (i = 0; i < body->nstages; i++) {
+    for (int i = 0; i < body->nstages; i++) {
         lfuse__step *s = body->stages[i].alternatives[0].steps;
         if (s->extents[0] == 3) step = s;
         else s->extents[0] = 0;
@@ -70,9 +68,8 @@ typedef struct room {
 static void open_room(room *r, int rank, const int64_t *shape, const int64_t *strides)
 {
     const int64_t whole[] = { ROOM };
-    int i;
 
-    for (i = 0; i < ROOM; i++) r->host[i] = (float)i;
+    for (int i = 0; i < ROOM; i++) r->host[i] = (float)i;
     r->all = new_tensor(dev, LFUSE_F32, 1, whole);
     OK(lfuse_tensor_write(r->all, NULL, r->host));
     r->view = new_view(r->all, rank, shape, strides, CENTRE);
@@ -83,11 +80,10 @@ static const int64_t x_shape[] = { ROWS, COLUMNS }, y_shape[] = { 3, 2 };
 static lfuse_status run(room *x, room *y, uint64_t *count)
 {
     lfuse_tensor *u = tensor(2, y_shape), *z = tensor(2, x_shape);
-    uint64_t before;
     lfuse_status status;
 
     OK(lfuse_tensor_fill(u, NULL, 7));
-    before = launches();
+    uint64_t before = launches();
     status = lfuse_plan_run(plan, stream, BINDINGS(lfuse_bind_tensor("u", u), lfuse_bind_tensor("x", x->view),
                                                    lfuse_bind_tensor("y", y->view), lfuse_bind_tensor("z", z)));
     *count = launches() - before;
@@ -107,22 +103,20 @@ static float element(const int64_t *strides, int64_t i)
 static void check_read(const int64_t *strides, uint64_t wanted, const int64_t first[3][2])
 {
     static const int64_t y_strides[][2] = { { 2, 1 }, { -3, 20 }, { 1, -5 } };
-    size_t k;
-    int i, j;
 
-    for (k = 0; k < sizeof y_strides / sizeof *y_strides; k++) {
+    for (size_t k = 0; k < sizeof y_strides / sizeof *y_strides; k++) {
         room x, y;
         uint64_t count;
         open_room(&x, 2, x_shape, strides);
         open_room(&y, 2, y_shape, y_strides[k]);
         OK(run(&x, &y, &count));
-        for (i = 0; i < 3; i++)
-            for (j = 0; j < 2; j++) {
+        for (int i = 0; i < 3; i++)
+            for (int j = 0; j < 2; j++) {
                 float *at = &y.host[CENTRE + i * y_strides[k][0] + j * y_strides[k][1]];
                 ck_assert_float_eq(*at, element(strides, first[i][j]) + 0.5f);
                 *at = (float)(at - y.host);
             }
-        for (i = 0; i < ROOM; i++) ck_assert_float_eq(y.host[i], (float)i);
+        for (int i = 0; i < ROOM; i++) ck_assert_float_eq(y.host[i], (float)i);
         ck_assert_uint_eq(count, wanted);
     }
 }
@@ -185,18 +179,17 @@ static void check_write(const int64_t *strides, uint64_t wanted)
     static const int64_t y_strides[] = { 2, 1 };
     room x, y;
     uint64_t count;
-    int i, j;
 
     open_room(&x, 2, x_shape, strides);
     open_room(&y, 2, y_shape, y_strides);
     OK(run(&x, &y, &count));
-    for (i = 0; i < 3; i++)
-        for (j = 0; j < 2; j++) {
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 2; j++) {
             float *at = &x.host[(int)element(strides, 20 - 7 * i + 2 * j)];
             ck_assert_float_eq(*at, 7.5f);
             *at = (float)(at - x.host);
         }
-    for (i = 0; i < ROOM; i++) ck_assert_float_eq(x.host[i], (float)i);
+    for (int i = 0; i < ROOM; i++) ck_assert_float_eq(x.host[i], (float)i);
     ck_assert_uint_eq(count, wanted);
 }
 

@@ -9,14 +9,12 @@
 grouped_lists grouped_set(int count, const grouped_shape *shapes, int start, bool odd)
 {
     grouped_lists s = { .count = count };
-    int64_t i;
-    int m;
 
-    for (m = 0; m < count; m++) {
+    for (int m = 0; m < count; m++) {
         float host[4096];
         s.t[m] = tensor(shapes[m].rank, shapes[m].extents);
         ck_assert_int_le(lfuse_tensor_elements(s.t[m]), 4096);
-        for (i = 0; i < lfuse_tensor_elements(s.t[m]); i++) {
+        for (int64_t i = 0; i < lfuse_tensor_elements(s.t[m]); i++) {
             const float whole = (float)((i * 7 + m + start) % 11 - 5);
             host[i] = odd ? whole / 3 : whole;
         }
@@ -30,16 +28,14 @@ void grouped_check_turned(const lfuse_tensor *a, const lfuse_tensor *b, bool tur
                          int64_t n, int64_t k)
 {
     float *x = malloc(((size_t)(m * k) + 1) * sizeof *x), *y = malloc(((size_t)(k * n) + 1) * sizeof *y);
-    const float *z;
-    int64_t i, j, l;
 
     memcpy(x, values(a), (size_t)(m * k) * sizeof *x);
     memcpy(y, values(b), (size_t)(k * n) * sizeof *y);
-    z = values(c);
-    for (i = 0; i < m; i++)
-        for (j = 0; j < n; j++) {
+    const float *z = values(c);
+    for (int64_t i = 0; i < m; i++)
+        for (int64_t j = 0; j < n; j++) {
             float sum = 0;
-            for (l = 0; l < k; l++) sum = fmaf(x[i * k + l], y[turned ? j * k + l : l * n + j], sum);
+            for (int64_t l = 0; l < k; l++) sum = fmaf(x[i * k + l], y[turned ? j * k + l : l * n + j], sum);
             ck_assert_msg(z[i * n + j] == sum, "%lld x %lld x %lld: %.9g at %lld, %lld, not %.9g", (long long)m,
                           (long long)n, (long long)k, (double)z[i * n + j], (long long)i, (long long)j, (double)sum);
         }

@@ -17,11 +17,11 @@ lfuse_tensor *network_noise(int rank, const int64_t *shape, double scale)
 {
     static float numbers[1 << 16];
     lfuse_tensor *t = tensor(rank, shape);
-    int64_t count = 1, i;
+    int64_t count = 1;
 
-    for (i = 0; i < rank; i++) count *= shape[i];
+    for (int64_t i = 0; i < rank; i++) count *= shape[i];
     ck_assert_int_le(count, 1 << 16);
-    for (i = 0; i < count; i++) numbers[i] = (float)(network_next() * scale);
+    for (int64_t i = 0; i < count; i++) numbers[i] = (float)(network_next() * scale);
     OK(lfuse_tensor_write(t, NULL, numbers));
     return t;
 }
@@ -71,18 +71,15 @@ static double end_at(const network *n, int layer, double sum, double b, double s
 /* The graph is made anew, for any number of rows. */
 void network_graph(const network *n, bool frozen)
 {
-    lfuse_value x;
-
     fresh_graph();
-    x = lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(lfuse_size_var(g, "batch", 0, 4096), n->widths[0]));
+    lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(lfuse_size_var(g, "batch", 0, 4096), n->widths[0]));
     if (has_end(n, 'k')) slope = lfuse_scalar(g, "slope");
     if (has_end(n, 'm')) scale = lfuse_scalar(g, "scale");
     for (int i = 0; i < n->layers; i++) {
         const lfuse_size *shape = LFUSE_DIMS(n->widths[i + n->turned], n->widths[i + !n->turned]);
-        lfuse_value weights;
         char w[8];
         snprintf(w, sizeof w, "w%d", i);
-        weights = frozen ? lfuse_frozen(g, w, LFUSE_F32, 2, shape) : lfuse_input(g, w, LFUSE_F32, 2, shape);
+        lfuse_value weights = frozen ? lfuse_frozen(g, w, LFUSE_F32, 2, shape) : lfuse_input(g, w, LFUSE_F32, 2, shape);
         if (n->halved) weights = lfuse_mul(weights, lfuse_constant(g, 0.5));
         x = add_end(n, i, lfuse_matmul(x, n->turned ? lfuse_transpose(weights) : weights));
     }

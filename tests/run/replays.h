@@ -47,9 +47,8 @@ static inline lfuse_status run_chain(lfuse_plan *plan, lfuse_stream *s, lfuse_te
 static inline void check_chain(lfuse_tensor *y, double scale)
 {
     const float *got = values(y);
-    int64_t i;
 
-    for (i = 0; i < lfuse_tensor_elements(y); i++) {
+    for (int64_t i = 0; i < lfuse_tensor_elements(y); i++) {
         const double v = scale * (double)i + 1;
         ck_assert_msg(got[i] == (float)(v > 0 ? v : 0), "element %d is %g", (int)i, got[i]);
     }

@@ -81,11 +81,11 @@ void fresh_graph(void)
 int on_each_device(void (*work)(void))
 {
     const char *only = getenv("LFUSE_TEST_DEVICE");
-    int i, count, done = 0;
+    int count, done = 0;
 
     close_stub();
     OK(lfuse_device_count(&count));
-    for (i = 0; i < count; i++) {
+    for (int i = 0; i < count; i++) {
         lfuse_device_info info;
         OK(lfuse_device_describe(i, &info));
         if (only && strncmp(info.name, only, strlen(only))) continue;
@@ -130,10 +130,9 @@ lfuse_tensor *ramp(int rank, const int64_t *shape, float start, float step)
 {
     lfuse_tensor *t = tensor(rank, shape);
     static float host[MOST];
-    int64_t i;
 
     ck_assert_int_le(lfuse_tensor_elements(t), MOST);
-    for (i = 0; i < lfuse_tensor_elements(t); i++) host[i] = start + step * (float)i;
+    for (int64_t i = 0; i < lfuse_tensor_elements(t); i++) host[i] = start + step * (float)i;
     OK(lfuse_tensor_write(t, NULL, host));
     return t;
 }
@@ -175,17 +174,15 @@ void check_dense(lfuse_plan *plan, int64_t batch, uint64_t count)
     lfuse_tensor *tx = ramp(2, SHAPE(batch, 8), -1, 0.01f), *tw = ramp(2, SHAPE(8, 6), -2, 0.1f);
     lfuse_tensor *tb = ramp(1, SHAPE(6), 1, -0.5f), *ty = tensor(2, SHAPE(batch, 6));
     const uint64_t before = launches();
-    const float *y;
-    int64_t i, j, k;
 
     OK(lfuse_plan_run(plan, stream, BINDINGS(lfuse_bind_tensor("x", tx), lfuse_bind_tensor("w", tw),
                                              lfuse_bind_tensor("b", tb), lfuse_bind_tensor("y", ty))));
     if (count != ANY) ck_assert_uint_eq(launches() - before, count);
-    y = values(ty);
-    for (i = 0; i < batch; i++)
-        for (j = 0; j < 6; j++) {
+    const float *y = values(ty);
+    for (int64_t i = 0; i < batch; i++)
+        for (int64_t j = 0; j < 6; j++) {
             double sum = 1 - 0.5 * (double)j;
-            for (k = 0; k < 8; k++) sum += (-1 + 0.01 * (double)(8 * i + k)) * (-2 + 0.1 * (double)(6 * k + j));
+            for (int64_t k = 0; k < 8; k++) sum += (-1 + 0.01 * (double)(8 * i + k)) * (-2 + 0.1 * (double)(6 * k + j));
             NEAR(y[6 * i + j], sum > 0 ? sum : 0);
         }
     drop(tx), drop(tw), drop(tb), drop(ty);
@@ -197,16 +194,15 @@ bool run_dense(lfuse_plan *plan)
     lfuse_stream *s = NULL;
     lfuse_tensor *t[4] = { NULL, NULL, NULL, NULL };
     bool good = !lfuse_stream_create(dev, &s);
-    int i;
 
-    for (i = 0; i < 4 && good; i++)
+    for (int i = 0; i < 4 && good; i++)
         good = !lfuse_tensor_create(dev, LFUSE_F32, i == 2 ? 1 : 2, shapes[i], &t[i]) && !lfuse_tensor_fill(t[i], s, 1);
     if (good) {
         const lfuse_binding b[] = { lfuse_bind_tensor("x", t[0]), lfuse_bind_tensor("w", t[1]),
                                     lfuse_bind_tensor("b", t[2]), lfuse_bind_tensor("y", t[3]) };
         good = !lfuse_plan_run(plan, s, b, 4) && !lfuse_stream_synchronize(s);
     }
-    for (i = 0; i < 4; i++) lfuse_tensor_destroy(t[i]);
+    for (int i = 0; i < 4; i++) lfuse_tensor_destroy(t[i]);
     lfuse_stream_destroy(s);
     return good;
 }

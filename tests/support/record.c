@@ -59,14 +59,14 @@ static bool has_word(const char *word, size_t length)
 /* The words behind brackets that are in no other bracket. */
 static void note_family(const char *text)
 {
-    size_t length, used = 0;
+    size_t used = 0;
     int depth = 0;
 
     *family = '\0';
     for (; *text; text++) {
         if (*text == ')') depth--;
         if (*text != '(' || depth++) continue;
-        length = strcspn(text + 1, " ()");
+        size_t length = strcspn(text + 1, " ()");
         if (has_word(text + 1, length) || used + length + 2 > sizeof family) continue;
         used += (size_t)snprintf(family + used, sizeof family - used, "%s%.*s", used ? "+" : "", (int)length, text + 1);
     }
@@ -85,7 +85,6 @@ static void note_kernels(void)
     DIR *folder = out && path ? opendir(path) : NULL;
     const int before = nseen;
     struct dirent *entry;
-    int i;
 
     if (!folder) return;
     if (!seen) seen = calloc(MOST_KERNELS, sizeof *seen);
@@ -96,7 +95,7 @@ static void note_kernels(void)
     }
     closedir(folder);
     qsort(seen[before], (size_t)(nseen - before), sizeof *seen, by_name);
-    for (i = before; i < nseen; i++) line("kernel", seen[i]);
+    for (int i = before; i < nseen; i++) line("kernel", seen[i]);
     qsort(seen, (size_t)nseen, sizeof *seen, by_name);
 }
 
@@ -106,10 +105,9 @@ static void listen(void *context, lfuse_log_level level, const char *message)
 {
     static const char *const told[] = { " declines ", " copied first", " goes through a copy", " launches: ",
                                         " have their own: ", " wisdom names " };
-    size_t i;
 
     (void)context, (void)level;
-    for (i = 0; i < sizeof told / sizeof *told; i++)
+    for (size_t i = 0; i < sizeof told / sizeof *told; i++)
         if (strstr(message, told[i])) line("choice", message);
 }
 
@@ -138,14 +136,13 @@ lfuse_status __wrap_lfuse_plan_create(lfuse_device *dev, const lfuse_graph *grap
                                       lfuse_plan **plan)
 {
     lfuse_plan_options given = { 0 };
-    lfuse_status status;
 
     note_kernels(); /* of what ran since the last plan */
     note_device(dev);
     if (options) given = *options;
     if (!getenv("SAME_OUTPUT_EFFORT")) given.effort = LFUSE_EFFORT_ESTIMATE;
     snprintf(family, sizeof family, "plan");
-    status = __real_lfuse_plan_create(dev, graph, &given, plan);
+    lfuse_status status = __real_lfuse_plan_create(dev, graph, &given, plan);
     if (!status) note_family(lfuse_plan_text(*plan));
     line("plan", status ? lfuse_last_error() : lfuse_plan_text(*plan));
     note_kernels();
@@ -155,12 +152,10 @@ lfuse_status __wrap_lfuse_plan_create(lfuse_device *dev, const lfuse_graph *grap
 lfuse_status __wrap_lfuse_optimizer_create(lfuse_device *dev, const lfuse_optimizer_options *options, int count,
                                            const lfuse_group *groups, lfuse_optimizer **optimizer)
 {
-    lfuse_status status;
-
     note_kernels();
     note_device(dev);
     snprintf(family, sizeof family, "optimizer");
-    status = __real_lfuse_optimizer_create(dev, options, count, groups, optimizer);
+    lfuse_status status = __real_lfuse_optimizer_create(dev, options, count, groups, optimizer);
     line("plan", status ? lfuse_last_error() : lfuse_optimizer_text(*optimizer));
     note_kernels();
     return status;
@@ -173,12 +168,11 @@ lfuse_status __wrap_lfuse_tensor_read(const lfuse_tensor *tensor, lfuse_stream *
     size_t bytes = 0;
     uint64_t hash = UINT64_C(0xcbf29ce484222325);
     char text[64];
-    size_t i;
 
     if (status || getenv("SAME_OUTPUT_NO_RESULTS")) return status;
     bytes = (size_t)lfuse_tensor_elements(tensor) * lfuse_type_size(lfuse_tensor_type(tensor));
     note_device(lfuse_tensor_device(tensor));
-    for (i = 0; i < bytes; i++) hash = (hash ^ ((const unsigned char *)host)[i]) * UINT64_C(0x100000001b3);
+    for (size_t i = 0; i < bytes; i++) hash = (hash ^ ((const unsigned char *)host)[i]) * UINT64_C(0x100000001b3);
     snprintf(text, sizeof text, "%zu bytes %016" PRIx64, bytes, hash);
     line("result", text);
     return status;

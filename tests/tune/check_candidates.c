@@ -42,10 +42,8 @@ static void check_launches(lfuse_effort effort, int64_t rows, uint64_t count, bo
 
 START_TEST(the_faster_way_is_taken)
 {
-    int i;
-
     dense_graph();
-    for (i = 0; i < 4; i++) {
+    for (int i = 0; i < 4; i++) {
         lfuse__stub.native_graph = i & 1;
         lfuse__stub.elapsed = i & 2;
         lfuse__stub.gemm_workspace = i == 3 ? 4096 : 0;
@@ -77,24 +75,22 @@ START_TEST(names_do_not_count)
     lfuse_tensor *tx = ramp(2, SHAPE(4, 32), 0, 1), *tw = ramp(2, SHAPE(32, 32), -1, 0.1f);
     lfuse_tensor *tb = ramp(1, SHAPE(32), 1, 1), *ty = tensor(2, SHAPE(4, 32));
     lfuse_binding bind[12];
-    lfuse_plan *plan;
-    int i, n = 0;
+    int n = 0;
 
     slow_epilogue();
     bind[n++] = lfuse_bind_tensor(NULL, tx);
-    for (i = 0; i < 5; i++) {
-        lfuse_value w, b;
+    for (int i = 0; i < 5; i++) {
         snprintf(name[0], sizeof name[0], "w%d", i);
         snprintf(name[1], sizeof name[1], "b%d", i);
-        w = lfuse_input(g, name[0], LFUSE_F32, 2, LFUSE_DIMS(32, 32));
-        b = lfuse_input(g, name[1], LFUSE_F32, 1, LFUSE_DIMS(32));
+        lfuse_value w = lfuse_input(g, name[0], LFUSE_F32, 2, LFUSE_DIMS(32, 32));
+        lfuse_value b = lfuse_input(g, name[1], LFUSE_F32, 1, LFUSE_DIMS(32));
         x = lfuse_relu(lfuse_add(lfuse_matmul(x, w), b));
         bind[n++] = lfuse_bind_tensor(NULL, tw);
         bind[n++] = lfuse_bind_tensor(NULL, tb);
     }
     lfuse_output(g, "y", x);
     bind[n++] = lfuse_bind_tensor(NULL, ty);
-    plan = plan_of(LFUSE_EFFORT_MEASURE);
+    lfuse_plan *plan = plan_of(LFUSE_EFFORT_MEASURE);
     OK(lfuse_plan_run(plan, stream, bind, n));
     /* The first layer reads and the last one writes what is bound; the three between, buffers. */
     check_lines(file, 3);
@@ -109,26 +105,23 @@ START_TEST(an_update_happens_once)
     lfuse_tensor *a = ramp(2, SHAPE(4, 8), 0, 1), *b = ramp(2, SHAPE(8, 6), 0, 1), *c;
     lfuse_tensor *wide = ramp(2, SHAPE(4, 12), 0, 1);
     lfuse_value vc = lfuse_input(g, "c", LFUSE_F32, 2, LFUSE_DIMS(4, 6));
-    const float *v;
-    lfuse_plan *plan;
-    int i, j, k;
 
     lfuse_update(vc, lfuse_relu(lfuse_add(vc, lfuse_matmul(lfuse_input(g, "a", LFUSE_F32, 2, LFUSE_DIMS(4, 8)),
                                                             lfuse_input(g, "b", LFUSE_F32, 2, LFUSE_DIMS(8, 6))))));
     OK(lfuse_tensor_view(wide, 2, SHAPE(4, 6), SHAPE(-12, 2), 36, &c)); /* from the last row up */
-    plan = plan_of(LFUSE_EFFORT_MEASURE);
+    lfuse_plan *plan = plan_of(LFUSE_EFFORT_MEASURE);
     {
         const lfuse_binding bind[] = { lfuse_bind_tensor("a", a), lfuse_bind_tensor("b", b),
                                        lfuse_bind_tensor("c", c) };
         OK(lfuse_plan_run(plan, stream, bind, 3));
     }
     ck_assert_ptr_null(strstr(heard, "not measured"));
-    v = values(wide);
-    for (i = 0; i < 4; i++)
-        for (j = 0; j < 6; j++) {
+    const float *v = values(wide);
+    for (int i = 0; i < 4; i++)
+        for (int j = 0; j < 6; j++) {
             const int at = 36 - 12 * i + 2 * j;
             double sum = at;
-            for (k = 0; k < 8; k++) sum += (8 * i + k) * (6 * k + j);
+            for (int k = 0; k < 8; k++) sum += (8 * i + k) * (6 * k + j);
             NEAR(v[at], sum);
             NEAR(v[at + 1], at + 1);
         }
@@ -140,16 +133,15 @@ END_TEST
 /* A way that there is no more: the estimate, or another measurement. */
 START_TEST(a_way_that_is_gone)
 {
-    char text[4096] = "", *at;
-    FILE *f;
+    char text[4096] = "";
 
     dense_graph();
     check_launches(LFUSE_EFFORT_MEASURE, 4, 1, true);
-    f = fopen(file, "r");
+    FILE *f = fopen(file, "r");
     ck_assert_ptr_nonnull(f);
     ck_assert_uint_gt(fread(text, 1, sizeof text - 1, f), 0);
     fclose(f);
-    at = strstr(text, "\tvendor-epilogue\t");
+    char *at = strstr(text, "\tvendor-epilogue\t");
     ck_assert_msg(at != NULL, "%s", text);
     memcpy(at, "\tvendor-epilogux\t", 17);
     {
@@ -211,22 +203,18 @@ START_TEST(failing_calls)
         LFUSE__STUB_event_create, LFUSE__STUB_event_record, LFUSE__STUB_event_elapsed, LFUSE__STUB_stream_create,
         LFUSE__STUB_stream_sync, LFUSE__STUB_write, LFUSE__STUB_copy, LFUSE__STUB_alloc, LFUSE__STUB_facts,
     };
-    lfuse_plan *plan;
-    lfuse_status status;
-    uint64_t n;
-    size_t i;
 
     dense_graph();
-    for (i = 0; i < sizeof slots / sizeof slots[0]; i++)
-        for (n = 1; n < 20; n += 1 + n / 4) {
+    for (size_t i = 0; i < sizeof slots / sizeof slots[0]; i++)
+        for (uint64_t n = 1; n < 20; n += 1 + n / 4) {
             lfuse_tensor *tx = ramp(2, SHAPE(4, 8), -1, 0.01f), *tw = ramp(2, SHAPE(8, 6), -2, 0.1f);
             lfuse_tensor *tb = ramp(1, SHAPE(6), 1, -0.5f), *ty = tensor(2, SHAPE(4, 6));
             const lfuse_binding b[] = { lfuse_bind_tensor("x", tx), lfuse_bind_tensor("w", tw),
                                         lfuse_bind_tensor("b", tb), lfuse_bind_tensor("y", ty) };
             unlink(file);
-            plan = plan_of(LFUSE_EFFORT_MEASURE);
+            lfuse_plan *plan = plan_of(LFUSE_EFFORT_MEASURE);
             lfuse__stub_fail(slots[i], n, false, LFUSE_ERR_DEVICE);
-            status = lfuse_plan_run(plan, stream, b, 4);
+            lfuse_status status = lfuse_plan_run(plan, stream, b, 4);
             lfuse__stub_no_failure();
             if (status) ck_assert_str_ne(lfuse_last_error(), "");
             lfuse_tensor_destroy(tx), lfuse_tensor_destroy(tw), lfuse_tensor_destroy(tb), lfuse_tensor_destroy(ty);
@@ -258,13 +246,12 @@ static void *work(void *data)
 START_TEST(threads_share_a_trial)
 {
     job jobs[THREADS];
-    int i;
 
     dense_graph();
     slow_epilogue();
-    for (i = 0; i < THREADS; i++) jobs[i].plan = plan_of(LFUSE_EFFORT_MEASURE);
-    for (i = 0; i < THREADS; i++) ck_assert(!pthread_create(&jobs[i].thread, NULL, work, &jobs[i]));
-    for (i = 0; i < THREADS; i++) {
+    for (int i = 0; i < THREADS; i++) jobs[i].plan = plan_of(LFUSE_EFFORT_MEASURE);
+    for (int i = 0; i < THREADS; i++) ck_assert(!pthread_create(&jobs[i].thread, NULL, work, &jobs[i]));
+    for (int i = 0; i < THREADS; i++) {
         ck_assert(!pthread_join(jobs[i].thread, NULL));
         ck_assert(jobs[i].good);
         lfuse_plan_destroy(jobs[i].plan);

@@ -69,9 +69,8 @@ static void release(void *context, int i)
 static lfuse_status run(void *context, int i, lfuse_stream *s)
 {
     const made *m = context;
-    int k;
 
-    for (k = 0; k < m->cost[i]; k++) LFUSE__TRY(lfuse__fill(s, m->range, 0, 0, 4, 64));
+    for (int k = 0; k < m->cost[i]; k++) LFUSE__TRY(lfuse__fill(s, m->range, 0, 0, 4, 64));
     return LFUSE_OK;
 }
 
@@ -124,9 +123,8 @@ START_TEST(the_margin)
         { { 0, 10, 9, 12 }, 0.85, 1 }, { { 0, 10, 9, 8 }, 0.85, 3 },
     };
     char problem[16];
-    size_t i;
 
-    for (i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         made m = { .count = 4 };
         lfuse__candidates c = candidates_of(&m, problem, true);
         snprintf(problem, sizeof problem, "made:%zu", i);

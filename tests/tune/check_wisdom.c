@@ -11,14 +11,12 @@
 
 START_TEST(measured_once_for_all_devices)
 {
-    lfuse_effort effort;
-
     check_chosen(LFUSE_EFFORT_ESTIMATE, 4, 0, false);
     fastest(3);
     check_chosen(LFUSE_EFFORT_MEASURE, 4, 3, true);
     check_lines(file, 1);
     fastest(5); /* which nobody will notice */
-    for (effort = LFUSE_EFFORT_DEFAULT; effort <= LFUSE_EFFORT_MEASURE; effort++) {
+    for (lfuse_effort effort = LFUSE_EFFORT_DEFAULT; effort <= LFUSE_EFFORT_MEASURE; effort++) {
         reopen();
         check_chosen(effort, 4, 3, false);
     }
@@ -74,10 +72,9 @@ START_TEST(a_default_file_that_is_none)
         { "libfuse wisdom 2\n", "is of version 2" },
         { "libfuse wisdom 1\n", "is cut short" },
     };
-    size_t i;
 
     fastest(3);
-    for (i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         write_text(file, cases[i].text);
         memset(heard, 0, sizeof heard);
         reopen();
@@ -191,10 +188,9 @@ static void *measure_a_product(void *data)
     lfuse_stream *s = NULL;
     lfuse_tensor *t[4] = { NULL, NULL, NULL, NULL };
     const int64_t shapes[4][2] = { { j->rows, 8 }, { 8, 6 }, { 6, 0 }, { j->rows, 6 } };
-    int i;
 
     j->good = !lfuse_stream_create(j->device, &s);
-    for (i = 0; i < 4 && j->good; i++)
+    for (int i = 0; i < 4 && j->good; i++)
         j->good = !lfuse_tensor_create(j->device, LFUSE_F32, i == 2 ? 1 : 2, shapes[i], &t[i]) &&
                   !lfuse_tensor_fill(t[i], s, 1);
     if (j->good) {
@@ -203,7 +199,7 @@ static void *measure_a_product(void *data)
         j->good = !lfuse_plan_run(j->plan, s, b, 4) && !lfuse_stream_synchronize(s);
     }
     if (j->good) j->good = !lfuse_wisdom_export(j->device, NULL);
-    for (i = 0; i < 4; i++) lfuse_tensor_destroy(t[i]);
+    for (int i = 0; i < 4; i++) lfuse_tensor_destroy(t[i]);
     lfuse_stream_destroy(s);
     return NULL;
 }
@@ -214,19 +210,18 @@ static void race_of_threads(bool own_device, bool own_product)
     const lfuse_plan_options measuring = { .effort = LFUSE_EFFORT_MEASURE, .disable = LFUSE_NO_EPILOGUE };
     const uint64_t asked = calls(LFUSE__STUB_gemm_candidates);
     job jobs[THREADS];
-    int i;
 
     lfuse__stub.gemm_candidates = 2;
     unlink(file);
     reopen();
-    for (i = 0; i < THREADS; i++) {
+    for (int i = 0; i < THREADS; i++) {
         jobs[i].device = dev;
         if (own_device) OK(lfuse_device_open("stub:0", &jobs[i].device));
         jobs[i].rows = own_product ? 2 + i : 4;
         OK(lfuse_plan_create(jobs[i].device, g, &measuring, &jobs[i].plan));
     }
-    for (i = 0; i < THREADS; i++) ck_assert(!pthread_create(&jobs[i].thread, NULL, measure_a_product, &jobs[i]));
-    for (i = 0; i < THREADS; i++) {
+    for (int i = 0; i < THREADS; i++) ck_assert(!pthread_create(&jobs[i].thread, NULL, measure_a_product, &jobs[i]));
+    for (int i = 0; i < THREADS; i++) {
         ck_assert(!pthread_join(jobs[i].thread, NULL));
         ck_assert(jobs[i].good);
         lfuse_plan_destroy(jobs[i].plan);
@@ -239,11 +234,9 @@ static void race_of_threads(bool own_device, bool own_product)
 
 START_TEST(threads_with_cold_wisdom)
 {
-    int way;
-
     dense_graph();
     lfuse__stub.gemm_slow = 1;
-    for (way = 0; way < 4; way++) {
+    for (int way = 0; way < 4; way++) {
         race_of_threads(way & 1, way & 2);
         if (way & 1) reopen();
     }

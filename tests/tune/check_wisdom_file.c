@@ -72,10 +72,9 @@ static lfuse_status save(const char *path, int number, int choices)
     lfuse__wisdom w = { 0 };
     char line[200];
     lfuse_status status = lfuse__wisdom_place_at(path, &place);
-    int i;
 
     if (status) return status;
-    for (i = 0; i < choices && !status; i++) {
+    for (int i = 0; i < choices && !status; i++) {
         snprintf(line, sizeof line, DEVICE "\tgemm:%d\tone\ta%d\t1.5", number * 1000 + i, number);
         status = lfuse__wisdom_put(&w, line, strlen(line));
     }
@@ -247,9 +246,8 @@ enum { WRITERS = 8, TURNS = 5 };
 static void *write_turns(void *data)
 {
     const int number = *(int *)data;
-    int turn;
 
-    for (turn = 0; turn < TURNS; turn++)
+    for (int turn = 0; turn < TURNS; turn++)
         if (save(file, number, 2 + turn)) return (void *)lfuse__error_message();
     return NULL;
 }
@@ -258,14 +256,14 @@ static void *write_turns(void *data)
 START_TEST(threads_lose_nothing)
 {
     pthread_t threads[WRITERS];
-    int numbers[WRITERS], i;
+    int numbers[WRITERS];
     void *failed;
 
-    for (i = 0; i < WRITERS; i++) {
+    for (int i = 0; i < WRITERS; i++) {
         numbers[i] = i + 1;
         ck_assert(!pthread_create(&threads[i], NULL, write_turns, &numbers[i]));
     }
-    for (i = 0; i < WRITERS; i++) {
+    for (int i = 0; i < WRITERS; i++) {
         ck_assert(!pthread_join(threads[i], &failed));
         ck_assert_ptr_null(failed);
     }
@@ -277,16 +275,16 @@ END_TEST
 START_TEST(processes_lose_nothing)
 {
     pid_t children[WRITERS];
-    int i, state, number;
+    int state;
 
-    for (i = 0; i < WRITERS; i++) {
+    for (int i = 0; i < WRITERS; i++) {
         children[i] = fork();
         ck_assert_int_ge(children[i], 0);
         if (children[i]) continue;
-        number = i + 1;
+        int number = i + 1;
         _exit(write_turns(&number) != NULL);
     }
-    for (i = 0; i < WRITERS; i++) {
+    for (int i = 0; i < WRITERS; i++) {
         ck_assert_int_eq(waitpid(children[i], &state, 0), children[i]);
         ck_assert(WIFEXITED(state) && WEXITSTATUS(state) == 0);
     }
@@ -298,10 +296,8 @@ END_TEST
 /* Somebody who may read the file keeps it locked: writers give up, readers do not notice. */
 START_TEST(a_lock_for_ever)
 {
-    int held;
-
     OK(save(file, 1, 1));
-    held = open(file, O_RDONLY | O_CLOEXEC);
+    int held = open(file, O_RDONLY | O_CLOEXEC);
     ck_assert_int_ge(held, 0);
     ck_assert_int_eq(flock(held, LOCK_EX), 0);
     ck_assert_int_eq(save(file, 2, 1), LFUSE_ERR_IO);

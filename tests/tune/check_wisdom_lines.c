@@ -49,12 +49,10 @@ static void some(lfuse__strbuf *text)
 /* A file of these lines that is whole; `length` because they may hold anything. */
 static void whole(lfuse__strbuf *text, const char *lines, size_t length, size_t count)
 {
-    lfuse__hash sum;
-
     lfuse__strbuf_clear(text);
     lfuse__strbuf_add(text, "libfuse wisdom 1\n");
     lfuse__strbuf_bytes(text, lines, length);
-    sum = lfuse__hash_bytes(text->data, text->length);
+    lfuse__hash sum = lfuse__hash_bytes(text->data, text->length);
     lfuse__strbuf_format(text, "end %zu %016" PRIx64 "%016" PRIx64 "\n", count, sum.high, sum.low);
     OK(lfuse__strbuf_check(text));
 }
@@ -63,10 +61,9 @@ static void whole(lfuse__strbuf *text, const char *lines, size_t length, size_t 
 static lfuse_status parse(const char *text, size_t length)
 {
     char *exact = malloc(length ? length : 1);
-    lfuse_status status;
 
     memcpy(exact, text, length);
-    status = lfuse__wisdom_parse(exact, length, &w);
+    lfuse_status status = lfuse__wisdom_parse(exact, length, &w);
     free(exact);
     if (status) ck_assert_uint_eq(w.count, 0);
     return status;
@@ -134,10 +131,9 @@ END_TEST
 START_TEST(every_shorter_file)
 {
     lfuse__strbuf text = LFUSE__STRBUF_INIT;
-    size_t length;
 
     some(&text);
-    for (length = 0; length < text.length; length++) {
+    for (size_t length = 0; length < text.length; length++) {
         ck_assert_int_eq(parse(text.data, length), LFUSE_ERR_IO);
         ck_assert_msg(strstr(lfuse__error_message(), length ? "" : "is empty") != NULL, "%s", lfuse__error_message());
     }
@@ -149,11 +145,10 @@ START_TEST(every_changed_byte)
 {
     static const char others[] = { 0, '\n', '\t', '0', '9', 'z', (char)0xff };
     lfuse__strbuf text = LFUSE__STRBUF_INIT;
-    size_t i, k;
 
     some(&text);
-    for (i = 0; i < text.length; i++)
-        for (k = 0; k < sizeof others; k++) {
+    for (size_t i = 0; i < text.length; i++)
+        for (size_t k = 0; k < sizeof others; k++) {
             const char was = text.data[i];
             if (was == others[k]) continue;
             text.data[i] = others[k];
@@ -170,9 +165,8 @@ END_TEST
 START_TEST(other_versions)
 {
     static const char *const texts[] = { "libfuse wisdom 2\nwhatever\n", "libfuse wisdom 10\n", "libfuse wisdom 0\n" };
-    size_t i;
 
-    for (i = 0; i < sizeof texts / sizeof *texts; i++) {
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         ck_assert_int_eq(parse(texts[i], strlen(texts[i])), LFUSE_ERR_UNSUPPORTED);
         SAYS("version");
     }
@@ -214,9 +208,8 @@ START_TEST(hostile_lines)
         { KEY "one\ta\t1\r", "holds the byte 0x0d" },
     };
     lfuse__strbuf lines = LFUSE__STRBUF_INIT, text = LFUSE__STRBUF_INIT;
-    size_t i;
 
-    for (i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         lfuse__strbuf_clear(&lines);
         lfuse__strbuf_format(&lines, KEY "one\ta\t1\n%s\n", cases[i].line);
         whole(&text, lines.data, lines.length, 2);
@@ -243,9 +236,8 @@ START_TEST(long_lines)
 {
     lfuse__strbuf line = LFUSE__STRBUF_INIT, text = LFUSE__STRBUF_INIT;
     const size_t around = strlen(DEVICE "\t" "\tone\ta\t1");
-    int over;
 
-    for (over = 0; over < 2; over++) {
+    for (int over = 0; over < 2; over++) {
         const size_t most = LFUSE__WISDOM_LINE_BYTES - 1 - around + (size_t)over;
         lfuse__strbuf_clear(&line);
         lfuse__strbuf_format(&line, DEVICE "\t%0*d\tone\ta\t1", (int)most, 1);
@@ -266,9 +258,8 @@ START_TEST(the_oldest_go)
     lfuse__strbuf text = LFUSE__STRBUF_INIT;
     lfuse__wise_choice c;
     char what[1600];
-    int i;
 
-    for (i = 0; i < LFUSE__WISDOM_MOST_LINES + 2; i++) {
+    for (int i = 0; i < LFUSE__WISDOM_MOST_LINES + 2; i++) {
         snprintf(what, sizeof what, "gemm:%d", i);
         put(DEVICE, what, "one", "a", 1);
     }
@@ -280,7 +271,7 @@ START_TEST(the_oldest_go)
     OK(parse(text.data, text.length));
     ck_assert_uint_eq(w.count, LFUSE__WISDOM_MOST_LINES);
     none();
-    for (i = 0; i < 8000; i++) { /* of so many bytes that not all of them fit into a file */
+    for (int i = 0; i < 8000; i++) { /* of so many bytes that not all of them fit into a file */
         snprintf(what, sizeof what, "gemm:%01500d", i);
         put(DEVICE, what, "one", "a", 1);
     }
@@ -300,9 +291,8 @@ END_TEST
 START_TEST(more_lines_than_a_file_has)
 {
     lfuse__strbuf lines = LFUSE__STRBUF_INIT, text = LFUSE__STRBUF_INIT;
-    int i;
 
-    for (i = 0; i <= LFUSE__WISDOM_MOST_LINES; i++) lfuse__strbuf_add(&lines, "\t\t\t\t\t\t\t\tp\ti\t1\n");
+    for (int i = 0; i <= LFUSE__WISDOM_MOST_LINES; i++) lfuse__strbuf_add(&lines, "\t\t\t\t\t\t\t\tp\ti\t1\n");
     whole(&text, lines.data, lines.length, LFUSE__WISDOM_MOST_LINES + 1);
     ck_assert_int_eq(parse(text.data, text.length), LFUSE_ERR_IO);
     SAYS("holds 16385 choices");

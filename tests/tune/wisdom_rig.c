@@ -15,11 +15,10 @@ char base[PATH_MAX], file[PATH_MAX + 32], heard[HEARD];
 static void listen(void *data, lfuse_log_level level, const char *message)
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    size_t length;
 
     (void)data;
     pthread_mutex_lock(&lock);
-    length = strlen(heard);
+    size_t length = strlen(heard);
     snprintf(heard + length, sizeof heard - length, "%s%s\n", level == LFUSE_LOG_WARN ? "warning: " : "", message);
     pthread_mutex_unlock(&lock);
 }
@@ -44,9 +43,8 @@ void make_base(void)
     static const char *const names[] = { "LFUSE_WISDOM", "LFUSE_EFFORT", "LFUSE_CACHE", "LFUSE_CACHE_DIR", "HOME",
                                          "XDG_CACHE_HOME" };
     const char *where = getenv("TMPDIR");
-    size_t i;
 
-    for (i = 0; i < sizeof names / sizeof *names; i++) unsetenv(names[i]);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) unsetenv(names[i]);
     setenv("LFUSE_PROVIDER", "vendor", 1); /* whose algorithms are chosen among; the stub is a CPU */
     snprintf(base, sizeof base, "%s/lfuse-wisdom-XXXXXX", where && *where == '/' ? where : "/tmp");
     ck_assert_ptr_nonnull(mkdtemp(base));
