@@ -3,10 +3,6 @@
 #ifndef TESTS_API_RIG_H
 #define TESTS_API_RIG_H
 
-#include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "common/device/device.h"
 #include "libfuse.h"
 #include "tests/stub/stub.h"

@@ -3,9 +3,6 @@
  * Every algorithm that cuBLASLt's heuristic lists for small products of f16 and bf16 adds C, or a bias, to a product
  * that has not been rounded to 16 bits before. Skipped, visibly, without a CUDA device.
  */
-#include <math.h>
-#include <stdlib.h>
-
 #include "backends/cuda/internal.h"
 #include "common/base/half.h"
 #include "tests/support/main.h"

@@ -3,9 +3,6 @@
  * CUDA, where a product may read its weights while the launch in front of it ends: weights that a launch just before
  * the run writes anew, run after run without a pause, as launches and as one graph. Skipped without a device.
  */
-#include <stdbool.h>
-#include <stdlib.h>
-
 #include "libfuse.h"
 #include "tests/support/main.h"
 

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The caller's own CUDA memory, streams and contexts, and his captures. Skipped, visibly, without a CUDA device. */
 #include <dlfcn.h>
-#include <stdbool.h>
-#include <string.h>
 
 #include "backends/cuda/internal.h"
 #include "libfuse.h"

@@ -3,10 +3,6 @@
  * Lists whose members are the caller's own cl_mems, more than a launch takes blocks, of every kind that the host
  * reaches too: where kernels use plain addresses the driver does not know which buffers they touch. On every device.
  */
-#include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "backends/opencl/internal.h"
 #include "libfuse.h"
 #include "tests/backends/opencl_devices.h"

@@ -3,8 +3,6 @@
  * CUDA, where a launch may overlap the one before it: long rows of short launches, each of which reads with its first
  * groups what the last ones of the launch before wrote, with all that may stand between. Skipped without a device.
  */
-#include <stdbool.h>
-
 #include "backends/cuda/internal.h"
 #include "backends/cuda/program.h"
 #include "libfuse.h"

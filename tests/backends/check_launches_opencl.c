@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The counter of launches against an outside count: a layer of the OpenCL loader that sees every enqueued kernel. */
 #include <dlfcn.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "libfuse.h"
 #include "tests/layer/layer.h"
 #include "tests/support/main.h"
 #include "tests/support/objects.h"

@@ -3,8 +3,6 @@
  * The OpenCL backend slot by slot, on every OpenCL device, behind the layer of tests/layer: what was called is counted,
  * and what was created and not released is seen.
  */
-#include <math.h>
-
 #include "tests/backends/opencl_rig.h"
 #include "tests/backends/sub_buffer.h"
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Products of the OpenCL backend, on every OpenCL device, behind the layer of tests/layer. */
-#include <math.h>
 #include <pthread.h>
 
 #ifdef HAVE_CLBLAST

@@ -4,11 +4,9 @@
  * layer of tests/layer that it is one, and multiplies matrices by the kernels of GPUs.
  */
 #include <dlfcn.h>
-#include <stdlib.h>
 
 #include "backends/opencl/backend.h"
 #include "common/device/device.h"
-#include "tests/support/main.h"
 #include "tests/support/objects.h"
 #include "tests/support/status.h"
 

@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A device that says that nothing can be run on it, among others: answers changed by the layer of tests/layer. */
 #include <dlfcn.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "backends/opencl/backend.h"
 #include "common/device/device.h"
 #include "tests/layer/layer.h"
-#include "tests/support/main.h"
 #include "tests/support/status.h"
 
 #define SAYS(text) ck_assert_msg(strstr(lfuse_last_error(), text) != NULL, "%s", lfuse_last_error())

@@ -4,10 +4,6 @@
 #define TESTS_BACKENDS_FAKE_RIG_H
 
 #include <dlfcn.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "backends/cuda/internal.h"
 #include "tests/fake-cuda/fakecuda.h"

@@ -4,9 +4,6 @@
 #define TESTS_BACKENDS_OPENCL_RIG_H
 
 #include <dlfcn.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "backends/opencl/internal.h"
 #include "tests/layer/layer.h"

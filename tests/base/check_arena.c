@@ -2,9 +2,6 @@
 #include "common/base/arena.h"
 
 #include <stdalign.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <string.h>
 
 #include "common/base/error.h"
 #include "tests/support/main.h"

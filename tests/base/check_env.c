@@ -2,9 +2,6 @@
 /* The environment is read once, so each test is a process of its own. */
 #include "common/base/env.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "tests/support/main.h"
 
 static void clear(void)

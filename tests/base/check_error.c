@@ -2,8 +2,6 @@
 #include "common/base/error.h"
 
 #include <pthread.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 

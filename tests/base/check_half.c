@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/base/half.h"
 
-#include <math.h>
-
 #include "tests/support/main.h"
 
 typedef struct format {

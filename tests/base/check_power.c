@@ -2,10 +2,6 @@
 #include "common/base/power.h"
 
 #include <float.h>
-#include <math.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <string.h>
 
 #include "tests/support/main.h"
 

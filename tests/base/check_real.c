@@ -2,7 +2,6 @@
 #include "common/base/real.h"
 
 #include <locale.h>
-#include <math.h>
 
 #include "tests/support/locale.h"
 #include "tests/support/main.h"

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/base/strbuf.h"
 
-#include <stdint.h>
-#include <string.h>
-
 #include "tests/support/main.h"
 
 TEST_CASE("strbuf")

@@ -2,8 +2,6 @@
 /* The system's OpenBLAS, where there is one. */
 #include "bench/openblas.h"
 
-#include <string.h>
-
 #include "common/base/error.h"
 #include "tests/support/main.h"
 

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "bench/sample.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "tests/support/main.h"
 
 TEST_CASE("sample")

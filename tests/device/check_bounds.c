@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The bounds of the waist's calls: at each the last that is taken and the first that is refused. */
-#include <string.h>
-
 #include "common/base/error.h"
 #include "common/device/device.h"
-#include "libfuse.h"
 #include "tests/stub/faults.h"
-#include "tests/support/main.h"
 #include "tests/support/objects.h"
 #include "tests/support/status.h"
 

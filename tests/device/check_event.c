@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Events on the stub: the order that they make between streams, and the uses that have no meaning. */
-#include <string.h>
-
 #include "common/base/error.h"
 #include "common/device/device.h"
-#include "libfuse.h"
 #include "tests/stub/faults.h"
-#include "tests/support/main.h"
 #include "tests/support/status.h"
 
 static lfuse_device *dev;

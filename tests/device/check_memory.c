@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The suballocator and deferred release, on the stub with events that finish when the test says so. */
-#include <string.h>
-
 #include "common/base/log.h"
 #include "common/device/device.h"
 #include "tests/stub/stub.h"

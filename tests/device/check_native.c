@@ -2,9 +2,7 @@
 /* Native graphs on the stub: what is followed, what of it is patched, and what is no fit. */
 #include "common/base/error.h"
 #include "common/device/device.h"
-#include "libfuse.h"
 #include "tests/stub/faults.h"
-#include "tests/support/main.h"
 #include "tests/support/status.h"
 
 enum { N = 16, BYTES = N * sizeof(float) };

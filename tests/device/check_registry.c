@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which device is the default, which are counted, and what is said where there is none. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "common/base/error.h"
 #include "common/device/device.h"
 #include "libfuse/log.h"
 #include "tests/stub/stub.h"
-#include "tests/support/main.h"
 #include "tests/support/status.h"
 
 #define SAYS(text) ck_assert_msg(strstr(lfuse_last_error(), text) != NULL, "%s", lfuse_last_error())

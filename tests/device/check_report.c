@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What kernels report of their data, and when a stream says so. */
-#include <string.h>
-
 #include "common/base/error.h"
 #include "common/device/device.h"
-#include "libfuse.h"
 #include "tests/stub/faults.h"
-#include "tests/support/main.h"
 #include "tests/support/status.h"
 
 /* Looks up W(1) ... W(1) + W(2) - 1 of ten; W(0) is the reports' offset, W(3) the reporter. */

@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The waist's wrappers over the stub: memory, streams, events, programs, products, native graphs, and their faults. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "common/base/error.h"
 #include "common/device/device.h"
-#include "libfuse.h"
 #include "tests/stub/faults.h"
-#include "tests/support/main.h"
 #include "tests/support/status.h"
 
 enum { N = 1000 };

@@ -1,13 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Numbers beside tensors: every integer type, every operator, and the numbers at the edges. The oracle evaluates. */
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "bench/oracle.h"
 #include "common/base/whole.h"
 #include "common/graph/graph.h"
-#include "libfuse.h"
 #include "tests/support/main.h"
 #include "tests/support/objects.h"
 

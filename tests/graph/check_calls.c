@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which call of a builder made a mistake. */
-#include <stdio.h>
-#include <string.h>
-
 #include "common/graph/graph.h"
 #include "libfuse.h"
 #include "tests/support/main.h"

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The derivatives of ops.def against differences of the reference, in long double. */
 #include <float.h>
-#include <math.h>
-#include <stdint.h>
 
 #include "common/base/philox.h"
 #include "tests/support/main.h"

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Functions of numbers alone: one algorithm, in f64. */
-#include <math.h>
-#include <string.h>
-
 #include "common/graph/graph.h"
 #include "libfuse/ops.h"
 #include "tests/support/main.h"

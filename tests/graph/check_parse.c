@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A printed graph read back is the same graph: its texts, with and without names, are equal byte for byte. */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "common/graph/graph.h"
 #include "libfuse/ops.h"
 #include "tests/support/main.h"

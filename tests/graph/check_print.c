@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The text of a graph is a key: graphs that differ in anything but names have different texts. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "common/graph/graph.h"
 #include "libfuse/ops.h"
 #include "tests/support/main.h"

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Random numbers: the generator against published vectors, their distribution, and what the functions refuse. */
-#include <math.h>
-#include <string.h>
-
 #include "bench/oracle.h"
 #include "common/base/philox.h"
 #include "common/graph/graph.h"

@@ -3,8 +3,6 @@
  * The object: one launch a step, the same bits on all levels and devices, types in memory, masters, averages, zeroed
  * gradients, a rule of the program's own, and the rule that looks at matrices.
  */
-#include <string.h>
-
 #include "tests/optim/run.h"
 
 /* ---- levels, lists and loops ---- */

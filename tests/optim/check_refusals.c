@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is refused, when an optimizer is made and when it steps: with nothing launched, changed or left behind. */
-#include <string.h>
-
 #include "tests/optim/run.h"
 
 static lfuse_status creates(const lfuse_optimizer_options *options, const lfuse_group *group)

@@ -9,10 +9,6 @@
  * carried on by factors up to 1; so STEPS steps err by STEPS OPERATIONS u scale. Where a rule divides by a difference
  * of near numbers (centered), the bound is 64 times that (`harder`).
  */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "tests/optim/rig.h"
 
 enum { STEPS = 20, OPERATIONS = 64, ELEMENTS = 13, MOST_ROWS = 160, MOST_LINES = 12, LINE = 1024 };

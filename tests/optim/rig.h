@@ -6,8 +6,6 @@
 #ifndef TESTS_OPTIM_RIG_H
 #define TESTS_OPTIM_RIG_H
 
-#include <math.h>
-
 #include <libfuse.h>
 
 #include "common/device/device.h"

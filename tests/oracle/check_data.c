@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <math.h>
-#include <stdbool.h>
-#include <string.h>
-
 #include "bench/data.h"
 #include "tests/support/main.h"
 

@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "bench/data.h"
 #include "bench/oracle.h"
 #include "libfuse.h"

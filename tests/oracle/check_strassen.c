@@ -3,9 +3,6 @@
  * The bounds of products by Strassen's algorithm whose factors are rounded to f16 or bf16: what a host makes so holds
  * them and not those of plain products; with one factor's sign wrong it does not.
  */
-#include <math.h>
-#include <string.h>
-
 #include "bench/data.h"
 #include "bench/oracle.h"
 #include "libfuse.h"

@@ -3,11 +3,6 @@
 #ifndef TESTS_ORACLE_RIG_H
 #define TESTS_ORACLE_RIG_H
 
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "bench/data.h"
 #include "bench/oracle.h"
 #include "common/base/half.h"

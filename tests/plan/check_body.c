@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is told of a body's registers. No device. */
-#include <string.h>
-
 #include "common/plan/body.h"
 #include "tests/support/main.h"
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which steps share a launch, read from the printed plan. No device. */
-#include <stdio.h>
-
 #include "tests/plan/rig.h"
 
 TEST_CASE("fusion", .setup = rig_setup, .teardown = rig_teardown)

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Counters beside lists: which of them join a list's step, and where. Read from the printed plan. No device. */
-#include <string.h>
-
 #include "tests/plan/rig.h"
 
 static lfuse_value one(const char *name)

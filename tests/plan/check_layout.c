@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Scratch layout and merged loops. */
-#include <stdlib.h>
-#include <string.h>
 
 #include <libfuse.h>
 

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reductions of lists as steps. Read from the printed plan. No device. */
-#include <math.h>
-#include <string.h>
-
 #include "common/matmul/provider.h"
 #include "tests/plan/rig.h"
 

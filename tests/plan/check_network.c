@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which products share a launch, on a device that says how many groups run at the same time. */
-#include <stdio.h>
-#include <string.h>
-
 #include "common/matmul/provider.h"
 #include "tests/plan/rig.h"
 

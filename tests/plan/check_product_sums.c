@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which sums over rows a product's kernel forms beside what it stores. */
-#include <string.h>
-
 #include "common/matmul/provider.h"
 #include "tests/plan/rig.h"
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Plans of products whose types and precision are named. */
-#include <string.h>
-
 #include "common/matmul/provider.h"
 #include "tests/plan/rig.h"
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which work on operands a product does itself. */
-#include <string.h>
-
 #include "common/matmul/provider.h"
 #include "tests/plan/rig.h"
 

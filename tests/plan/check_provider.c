@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Who computes products where nobody says it, by what is known of the device. */
-#include <string.h>
-
 #include "common/base/error.h"
 #include "common/matmul/provider.h"
 #include "tests/plan/rig.h"

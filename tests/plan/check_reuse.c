@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What several kernels read: stored once, or computed by each of them. Read from the printed plan. No device. */
-#include <stdio.h>
-#include <string.h>
-
 #include "common/plan/draft.h"
 #include "tests/plan/rig.h"
 

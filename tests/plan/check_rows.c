@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What row fusion makes of reductions and what lies around them, read from the printed plan. No device. */
-#include <stdio.h>
-
 #include "tests/plan/rig.h"
 
 static const int first[] = { 0 }, last[] = { 1 }, both[] = { 0, 1 };

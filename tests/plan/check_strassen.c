@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Products by Strassen's algorithm: which, and in which steps. */
-#include <stdio.h>
-#include <string.h>
-
 #include "tests/plan/rig.h"
 
 enum { NATIVE_FREE = LFUSE_NO_BUNDLES };

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a model of a device says of products by Strassen's algorithm. */
-#include <math.h>
 #include "common/matmul/provider.h"
 #include "tests/plan/rig.h"
 

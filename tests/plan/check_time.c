@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Making a plan takes time that grows with the graph and no faster. No device. */
-#include <stdio.h>
 #include <time.h>
 
 #include "tests/plan/rig.h"

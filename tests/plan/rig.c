@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/plan/rig.h"
 
-#include <stdlib.h>
-#include <string.h>
 
-#include "common/matmul/provider.h"
 #include "common/base/error.h"
 #include "common/graph/build.h"
+#include "common/matmul/provider.h"
 
 lfuse_graph *g;
 lfuse_graph *canonical;

@@ -8,11 +8,7 @@
  *     LFUSE_RANDOM_SEED=N                          from that seed on
  *     LFUSE_TEST_DEVICE=NAME                       on the devices alone whose names begin like that
  */
-#include <inttypes.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "common/base/error.h"

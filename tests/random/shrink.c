@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "common/graph/build.h"
-#include "libfuse.h"
 #include "tests/random/problem.h"
 
 /* What is different in the copy; -1: nothing of that kind. */

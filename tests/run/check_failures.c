@@ -3,8 +3,6 @@
  * Every call of the backend fails once: a scenario is run with the first, second ... call failing, until it is run to
  * its end. Nothing leaks, the failure has a message, and afterwards the same device gives right results.
  */
-#include <math.h>
-#include <string.h>
 
 #include <libfuse.h>
 

@@ -3,9 +3,6 @@
  * Foreach functions on the stub and on every device found: the bits of a loop over the members that runs a graph of
  * single tensors, for every function, kind of operand and type, in place and out of place, in one launch.
  */
-#include <stdio.h>
-#include <stdlib.h>
-
 #include "bench/data.h"
 #include "tests/run/sets.h"
 

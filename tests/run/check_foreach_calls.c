@@ -3,8 +3,6 @@
  * Foreach calls on the stub beside right results: what bad ones say, that they launch nothing, when arrays of numbers
  * are sent, and that recordings, captures and lists that are gone keep what they need and no more.
  */
-#include <string.h>
-
 #include "tests/run/rig.h"
 
 enum { MEMBERS = 4, LENGTH = 10, MANY = 500 };

@@ -3,8 +3,6 @@
  * Foreach functions that make numbers of members and lists, and unscaling, on the stub and on every device found: the
  * bits that the reductions of single tensors have, and flags that are set when they must be.
  */
-#include <string.h>
-
 #include "tests/run/sets.h"
 
 enum { COUNT = 8, MOST_LAUNCHES = 3 };

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* In a child of fork every call that reaches a device is refused, and destroying does nothing. */
-#include <stdio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "libfuse.h"
 #include "tests/stub/faults.h"
-#include "tests/support/main.h"
 #include "tests/support/status.h"
 
 typedef struct objects {

@@ -3,8 +3,6 @@
  * Products of the members of lists: on every device by each transport, with replaced members and members without
  * elements; the bits of a member whatever stands beside it; updates; what is refused, and by which words.
  */
-#include <string.h>
-
 #include "tests/run/grouped.h"
 
 static const int64_t sides[][3] = { { 5, 3, 4 }, { 0, 3, 2 }, { 20, 33, 17 }, { 3, 0, 2 }, { 3, 2, 0 }, { 1, 1, 1 } };

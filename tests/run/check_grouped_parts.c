@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Products of lists whose members are parts of larger matrices; who else refuses such, and which there are not. */
-#include <string.h>
-
 #include "tests/run/grouped.h"
 
 /* [m, n] from column `first` on of one that has rows of `ld`. */

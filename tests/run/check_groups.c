@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Groups of members with numbers of their own: the bits of separate runs, in one launch for up to eight of them. */
-#include <stdint.h>
-#include <string.h>
-
 #include "tests/run/rig.h"
 
 enum { MEMBERS = 12, MOST_GROUPS = 9, LONGEST = 3000 };

@@ -3,9 +3,7 @@
  * More than 2^31 elements, as index arithmetic: the stub's memory is sparse and of a launch only the first and the last
  * work-groups are run, so that no more than the ends of the tensors are touched.
  */
-#include "libfuse.h"
 #include "tests/stub/faults.h"
-#include "tests/support/main.h"
 #include "tests/support/objects.h"
 #include "tests/support/status.h"
 

@@ -3,8 +3,6 @@
  * Rows and columns of the members of lists, on every device: sums against the canonical sum in host C, bit for bit,
  * what repeats along rows, columns and matrices, by each transport; what is refused; launches.
  */
-#include <string.h>
-
 #include "tests/optim/rig.h"
 
 enum { MOST = 24, SEGMENT = 1024, LANES = 128 };

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Plans over lists on the stub: launches counted, addresses by slot and by value. */
-#include <string.h>
-
 #include "tests/run/rig.h"
 
 enum { MEMBERS = 5 };

@@ -3,10 +3,6 @@
  * Chains of dense layers of f16 and bf16: one launch a layer, with its bias and relu, by whoever multiplies them; one
  * in all where a device says which groups run at the same time. Results within the bounds of lfuse-bench's networks.
  */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "bench/data.h"
 #include "bench/oracle.h"
 #include "tests/run/rig.h"

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Products by the library's own kernels and by the vendor's, on the stub. */
-#include <string.h>
-
 #include "tests/run/rig.h"
 
 TEST_CASE("native products", .setup = open_stub, .teardown = close_stub)

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Products that follow each other in one launch: on the stub, whose groups are coroutines. */
-#include <string.h>
-
 #include "tests/run/networks.h"
 
 TEST_CASE("networks", .setup = open_stub, .teardown = close_stub)

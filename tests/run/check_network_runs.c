@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Runs of networks in one launch in many ways, with weights that change: on the stub, and on every device. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "tests/run/networks.h"
 
 static float *run_and_copy(const network *n, lfuse_plan *plan, lfuse_stream *s)

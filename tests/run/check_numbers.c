@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Numbers in device memory give the bits that host numbers give, on every device here. */
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "tests/run/rig.h"
 
 /* What expressions are made of: host numbers, or 0-d tensors of f64 and (of STEP) i64. */

@@ -3,8 +3,6 @@
  * Written memory overlaps nothing else that is bound: members that move, at random, against every pair compared, and
  * columns of one matrix, byte by byte.
  */
-#include <string.h>
-
 #include "tests/run/rig.h"
 
 enum { MEMBERS = 6, LISTS = 3, PLACES = 120, ROUNDS = 400 };

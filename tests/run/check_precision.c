@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Products on the stub whose types and precision are named, and those that have no memory for a workspace. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "common/base/half.h"
 #include "tests/run/rig.h"
 

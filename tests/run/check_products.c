@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Products on the stub: every way to do them, odd strides, the choice of their algorithms. */
-#include <math.h>
 #include <pthread.h>
-#include <string.h>
 
 #include "tests/run/rig.h"
 

@@ -3,8 +3,6 @@
  * Kernels become several programs, compiled side by side, where the compiler of the device can; which, and what fails.
  * What compiling takes is counted.
  */
-#include <math.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "common/run/compile/body.h"

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Runs of an instance as one native graph, on the stub: when it is made, and what is patched into it. */
-#include <string.h>
-
 #include "tests/run/replays.h"
 
 TEST_CASE("stub", .setup = open_stub, .teardown = close_stub)

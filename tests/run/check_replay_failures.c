@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Native graphs of runs that fail: to be made, patched or launched. */
-#include <string.h>
-
 #include "common/base/error.h"
 #include "tests/run/replays.h"
 #include "tests/stub/faults.h"

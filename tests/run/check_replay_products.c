@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Products in a native graph are bound to their operands: on the stub and on the devices of this machine. */
-#include <string.h>
-
 #include "tests/run/replays.h"
 
 enum { ROWS = 4, INNER = 8, COLUMNS = 6 };

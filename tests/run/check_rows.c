@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reductions through plans on the stub, in both forms of kernels: sizes that vary, strides, forms, recordings. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "tests/run/rig.h"
 
 enum { ITEMS, LANES, FORMS };

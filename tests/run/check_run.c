@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Plans and instances on the stub backend: right results, launches counted, every refusal with its own status. */
 #include <pthread.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "tests/run/rig.h"
 

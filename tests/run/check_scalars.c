@@ -4,11 +4,6 @@
  * foreach functions, and nothing is rounded between functions, whatever is fused; beside integers comparisons are
  * exact, and what does not fit is refused before anything is launched.
  */
-#include <inttypes.h>
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "bench/data.h"
 #include "common/base/whole.h"
 #include "common/graph/build.h"

@@ -3,10 +3,6 @@
  * Sums of many scattered rows, by sorted indices: bit for bit the canonical sums over all positions of what is added
  * where the row is named and of 0 elsewhere. On the stub and on the devices of this machine.
  */
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "tests/run/rig.h"
 
 enum { MOST = 1 << 16 };

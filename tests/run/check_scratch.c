@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The caller's memory as a stream's scratch: on the stub, and what is right on every device. */
-#include <string.h>
-
 #include "common/device/device.h"
 #include "tests/run/rig.h"
 

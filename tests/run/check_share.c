@@ -6,13 +6,9 @@
  * Where a launch is full is found without plans; plans are made there and run, each kind in one of two forms (with
  * LFUSE_TEST_ALL in both, and plans of every number).
  */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "common/matmul/provider.h"
 #include "common/base/error.h"
 #include "common/graph/graph.h"
+#include "common/matmul/provider.h"
 #include "common/plan/plan.h"
 #include "common/run/compile/bundle.h"
 #include "tests/run/rig.h"

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Products by Strassen's algorithm on the stub. In this program the environment asks for one level. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "bench/data.h"
 #include "common/tune/wisdom.h"
 #include "tests/run/rig.h"

@@ -2,7 +2,6 @@
 /* Eight threads on one device with nothing compiled yet: the same plans, plans of their own, all at once. */
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdio.h>
 
 #include "libfuse.h"
 #include "tests/stub/faults.h"

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Lists by each transport on the stub: the same bits, the launches that a limit asks for, members that move. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "tests/run/rig.h"
 
 enum { ROOM = 1 << 18, LOGGED = 256 };

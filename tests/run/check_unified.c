@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tensors in memory that host and device share, on the stub. */
-#include <string.h>
-
 #include "tests/run/rig.h"
 
 static lfuse_tensor *shared(int rank, const int64_t *shape)

@@ -3,8 +3,6 @@
  * Operands that walk memory by steps, from offsets and under other shapes, for tensors of all kinds of strides: steps
  * are edited by hand, so that what the planner makes of views does not matter. On the stub; copies are counted.
  */
-#include <string.h>
-
 #include "common/run/compile/body.h"
 #include "tests/run/rig.h"
 

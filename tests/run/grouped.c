@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Lists of matrices and their products on the rig's device. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "tests/run/grouped.h"
 
 /* Numbers that are whole and small, so that sums are exact; with `odd`, fractions that round. */

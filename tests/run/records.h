@@ -3,8 +3,6 @@
 #ifndef TESTS_RUN_RECORDS_H
 #define TESTS_RUN_RECORDS_H
 
-#include <string.h>
-
 #include "libfuse.h"
 #include "tests/stub/faults.h"
 #include "tests/support/main.h"

@@ -1,7 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <stdlib.h>
-#include <string.h>
-
 #include "tests/run/rig.h"
 
 enum { MOST = 1 << 16 };

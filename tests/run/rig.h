@@ -3,8 +3,6 @@
 #ifndef TESTS_RUN_RIG_H
 #define TESTS_RUN_RIG_H
 
-#include <math.h>
-
 #include <libfuse.h>
 
 #include "common/device/device.h"

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/run/sets.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "bench/data.h"
 
 lfuse_device *device;

@@ -6,8 +6,6 @@
 #ifndef TESTS_RUN_SETS_H
 #define TESTS_RUN_SETS_H
 
-#include <math.h>
-
 #include <libfuse.h>
 
 #include "common/device/device.h"

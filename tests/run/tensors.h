@@ -3,10 +3,6 @@
 #ifndef TESTS_RUN_TENSORS_H
 #define TESTS_RUN_TENSORS_H
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "libfuse.h"
 #include "tests/stub/faults.h"
 #include "tests/support/main.h"

@@ -15,8 +15,6 @@
 #ifndef TESTS_SUPPORT_MAIN_H
 #define TESTS_SUPPORT_MAIN_H
 
-#include <stdbool.h>
-
 #include "tests/support/check.h"
 
 /* The tests below it, up to the next one. Every member but the name may be left out. */

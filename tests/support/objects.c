@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/support/objects.h"
 
-#include <stdlib.h>
-
 #include "tests/support/main.h"
 
 typedef struct made {

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The alternatives of a stage, measured on the stub: a product with its epilogue, or a product and a kernel. */
 #include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "common/tune/wisdom.h"

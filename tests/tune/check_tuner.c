@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The tuner over candidates that are made up: as many commands as they cost, each of which takes the stub 1 us. */
-#include <string.h>
-
 #include "common/tune/tuner.h"
 #include "tests/tune/wisdom_rig.h"
 
