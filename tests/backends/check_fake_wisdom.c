@@ -102,7 +102,9 @@ static void name_algorithm(const char *line, const char *number)
     write_line(other);
 }
 
-START_TEST(test_wisdom)
+TEST_CASE("wisdom", .setup = setup, .teardown = teardown, .limit = 120)
+
+TEST(test_wisdom)
 {
     char line[LFUSE__WISDOM_LINE_BYTES], changed[LFUSE__WISDOM_LINE_BYTES];
     uint64_t scratch, timed;
@@ -138,10 +140,9 @@ START_TEST(test_wisdom)
     ck_assert_uint_gt(scratch, 0);
     ck_assert_int_eq(fake_live(), 0);
 }
-END_TEST
 
 /* The fake has no kernels, so one of the layer's alternatives cannot be tried: the estimate's first one stays. */
-START_TEST(test_trial)
+TEST(test_trial)
 {
     const int64_t left[] = { 4, 8 }, right[] = { 8, 16 }, result[] = { 4, 16 };
     const lfuse_plan_options options = { .effort = LFUSE_EFFORT_MEASURE, .provider = LFUSE_PROVIDER_VENDOR };
@@ -189,7 +190,6 @@ START_TEST(test_trial)
     fclose(f);
     ck_assert_msg(strstr(text, "\tgemm:4x16x8:f32:") && !strstr(text, "\tstage:"), "%s", text);
 }
-END_TEST
 
 /*
  * A product of 64 x 128, or a layer, by the given provider, launches of `quick` groups being fast; the name of the
@@ -246,7 +246,7 @@ static void tile(lfuse_provider provider, bool layer, const char *quick, char *c
 }
 
 /* Of the library's own product each likely tiling is timed, and beside the vendor's where nobody says whose it is. */
-START_TEST(test_tilings)
+TEST(test_tilings)
 {
     static const struct {
         lfuse_provider provider;
@@ -268,10 +268,9 @@ START_TEST(test_tilings)
         if (cases[i].groups) ck_assert_uint_eq(groups, cases[i].groups);
     }
 }
-END_TEST
 
 /* Who wins by less than a tenth does not win: timed by themselves, products say that little of a network. */
-START_TEST(test_margin)
+TEST(test_margin)
 {
     static const struct {
         const char *quick;
@@ -291,7 +290,6 @@ START_TEST(test_margin)
                       cases[i].quick, choice, first);
     }
 }
-END_TEST
 
 /* A network of three layers, of which one run may be timed; its last launch. */
 static const fakecuda_launch *run_network(lfuse_effort effort, uint64_t disable, bool *timed)
@@ -330,7 +328,7 @@ static const fakecuda_launch *run_network(lfuse_effort effort, uint64_t disable,
 }
 
 /* One launch for a network is measured against its layers one by one, each of those in its fastest tiling. */
-START_TEST(test_network)
+TEST(test_network)
 {
     char quick[32], text[8192];
     bool timed;
@@ -361,22 +359,5 @@ START_TEST(test_network)
     }
     unsetenv("FAKECUDA_QUICK");
 }
-END_TEST
 
-static Suite *suite_fake_wisdom(void)
-{
-    Suite *s = suite_create("cuda-fake wisdom");
-    TCase *c = tcase_create("wisdom");
-
-    tcase_add_checked_fixture(c, setup, teardown);
-    tcase_set_timeout(c, 120); /* kernels are compiled */
-    tcase_add_test(c, test_wisdom);
-    tcase_add_test(c, test_trial);
-    tcase_add_test(c, test_tilings);
-    tcase_add_test(c, test_margin);
-    tcase_add_test(c, test_network);
-    suite_add_tcase(s, c);
-    return s;
-}
-
-TEST_MAIN(CK_FORK_GETENV, suite_fake_wisdom)
+TEST_SUITE("cuda-fake wisdom", CK_FORK_GETENV)

@@ -8,7 +8,9 @@
 
 enum { ARRAYS = 50 };
 
-START_TEST(arrays_are_zeroed_aligned_and_apart)
+TEST_CASE("arena")
+
+TEST(arrays_are_zeroed_aligned_and_apart)
 {
     lfuse__arena arena = { NULL };
     unsigned char *arrays[ARRAYS];
@@ -28,9 +30,8 @@ START_TEST(arrays_are_zeroed_aligned_and_apart)
     }
     lfuse__arena_free(&arena);
 }
-END_TEST
 
-START_TEST(too_large)
+TEST(too_large)
 {
     lfuse__arena arena = { NULL };
 
@@ -39,17 +40,5 @@ START_TEST(too_large)
     ck_assert_ptr_nonnull(strstr(lfuse_last_error(), "out of host memory"));
     ck_assert_ptr_null(arena.last);
 }
-END_TEST
 
-static Suite *suite_arena(void)
-{
-    Suite *s = suite_create("base");
-    TCase *t = tcase_create("arena");
-
-    tcase_add_test(t, arrays_are_zeroed_aligned_and_apart);
-    tcase_add_test(t, too_large);
-    suite_add_tcase(s, t);
-    return s;
-}
-
-TEST_MAIN(CK_FORK, suite_arena)
+TEST_SUITE("base", CK_FORK)

@@ -31,29 +31,28 @@ static const char *written(const char *text)
     return out.data;
 }
 
-START_TEST(head_is_left_out)
+TEST_CASE("texts")
+
+TEST(head_is_left_out)
 {
     ck_assert_str_eq(written("/* ROWS */\n/* more */\n\nx;\n\ny;\n"), "    x;\n\n    y;\n");
 }
-END_TEST
 
-START_TEST(parameters_are_words)
+TEST(parameters_are_words)
 {
     ck_assert_str_eq(written("\n\nADD_T(x, ROWS) + W(ROWS);\n"), "    ADD_f32(x, 8) + W(8);\n");
     ck_assert_str_eq(written("\n\nsum_NAME T ROWS_x ROWST T_ _T 0xT\n"), "    sum_k1 f32 ROWS_x ROWST T_ _f32 0xT\n");
 }
-END_TEST
 
-START_TEST(conditions)
+TEST(conditions)
 {
     static const char text[] = "\n\n#if ON\na\n#if OFF\nb\n#else\nc\n#endif\nd\n"
                                "#else\ne\n#if ON\nf\n#else\ng\n#endif\n#endif\n"
                                "#if !OFF\nh\n#endif\n#if OFF\ni\n#if ON\n@BODY@\n#endif\n#endif\nj\n";
     ck_assert_str_eq(written(text), "    a\n    c\n    d\n    h\n    j\n");
 }
-END_TEST
 
-START_TEST(repeated_lines)
+TEST(repeated_lines)
 {
     ck_assert_str_eq(written("\n\n#repeat i TWO\nx[i] = x_i + i1;\n#endrepeat\n"),
                      "    x[0] = x_0 + i1;\n    x[1] = x_1 + i1;\n");
@@ -62,46 +61,27 @@ START_TEST(repeated_lines)
                      "    0 0\n    0 1\n    1 0\n    1 1\n");
     ck_assert_str_eq(written("\n\n#repeat i TWO\n#if i\na\n#else\nb\n#endif\n#endrepeat\n"), "    b\n    a\n");
 }
-END_TEST
 
-START_TEST(places)
+TEST(places)
 {
     ck_assert_str_eq(written("\n\n{\n    @BODY@\n}\n#pragma unroll\n@END@\n"),
                      "    {\n        body0;\n    }\n#pragma unroll\n    body1;\n");
 }
-END_TEST
 
-START_TEST(statements)
+TEST(statements)
 {
     ck_assert_str_eq(written("\n\n{\n    @CALL(x_T[ROWS], f(y))@\n}\n"),
                      "    {\n        body: CALL(x_f32[8], f(y))\n    }\n");
     ck_assert_str_eq(written("\n\n#repeat i TWO\n@CALL(x, i)@\n#endrepeat\n"),
                      "    body: CALL(x, 0)\n    body: CALL(x, 1)\n");
 }
-END_TEST
 
-START_TEST(unknown_names)
+TEST(unknown_names)
 {
     ck_assert_str_eq(written("\n\n@OTHER@\n"), "#error \"OTHER is no place\"\n");
     ck_assert_str_eq(written("\n\n@CALL@\n@BODY(x)@\n"),
                      "#error \"CALL is no place\"\n#error \"BODY is no place\"\n");
     ck_assert_str_eq(written("\n\n#if !OTHER\nx\n#endif\n"), "#error \"OTHER is no parameter\"\n");
 }
-END_TEST
 
-static Suite *suite_template(void)
-{
-    Suite *suite = suite_create("tests/kernels/check_template.c");
-    TCase *tcase = tcase_create("texts");
-    tcase_add_test(tcase, head_is_left_out);
-    tcase_add_test(tcase, parameters_are_words);
-    tcase_add_test(tcase, conditions);
-    tcase_add_test(tcase, repeated_lines);
-    tcase_add_test(tcase, places);
-    tcase_add_test(tcase, statements);
-    tcase_add_test(tcase, unknown_names);
-    suite_add_tcase(suite, tcase);
-    return suite;
-}
-
-TEST_MAIN(CK_NOFORK, suite_template)
+TEST_SUITE("tests/kernels/check_template.c", CK_NOFORK)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/plan/rig.h"
 
-
 #include "common/base/error.h"
 #include "common/graph/build.h"
 #include "common/matmul/provider.h"

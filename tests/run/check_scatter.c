@@ -111,21 +111,21 @@ static void all_problems(void)
     }
 }
 
-START_TEST(on_the_stub)
+TEST_CASE("sums", .setup = open_stub, .teardown = close_stub)
+
+TEST_LOOP(on_the_stub, 0, 2)
 {
     reopen_stub_as(_i);
     all_problems();
 }
-END_TEST
 
-START_TEST(on_devices)
+TEST(on_devices)
 {
     if (!on_each_device(all_problems)) TEST_SKIP("no device on this machine");
 }
-END_TEST
 
 /* The launches: words, three for each digit of the rows' number, where rows begin, sums. */
-START_TEST(launches_by_digits)
+TEST(launches_by_digits)
 {
     const problem p = { 300, 4095, 2, SPREAD };
     lfuse_plan *plan = plan_of(p.positions, p.rest, false);
@@ -140,10 +140,9 @@ START_TEST(launches_by_digits)
     drop(y), drop(x), drop(at);
     drop(plan);
 }
-END_TEST
 
 /* Such rows are left out, the others are not. */
-START_TEST(indices_out_of_range)
+TEST(indices_out_of_range)
 {
     lfuse_plan *plan = plan_of(3, 2, false);
     lfuse_tensor *x = ramp(2, SHAPE(3, 2), 1, 1), *y = tensor(2, SHAPE(4, 2));
@@ -162,10 +161,9 @@ START_TEST(indices_out_of_range)
     drop(at), drop(y), drop(x);
     drop(plan);
 }
-END_TEST
 
 /* Sizes that no memory could hold are not reached; rows are numbered in 32 bits. */
-START_TEST(too_many_rows)
+TEST(too_many_rows)
 {
     const lfuse_size rows = lfuse_size_var(g, "rows", 1, INT64_C(1) << 40);
 
@@ -184,21 +182,5 @@ START_TEST(too_many_rows)
     drop(sums), drop(one), drop(at);
     drop(plan);
 }
-END_TEST
 
-static Suite *suite_scatter(void)
-{
-    Suite *s = suite_create("scattered rows");
-    TCase *t = tcase_create("sums");
-
-    tcase_add_checked_fixture(t, open_stub, close_stub);
-    tcase_add_loop_test(t, on_the_stub, 0, 2);
-    tcase_add_test(t, launches_by_digits);
-    tcase_add_test(t, indices_out_of_range);
-    tcase_add_test(t, too_many_rows);
-    tcase_add_test(t, on_devices);
-    suite_add_tcase(s, t);
-    return s;
-}
-
-TEST_MAIN(CK_NOFORK, suite_scatter)
+TEST_SUITE("scattered rows", CK_NOFORK)

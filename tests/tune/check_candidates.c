@@ -38,7 +38,9 @@ static void check_launches(lfuse_effort effort, int64_t rows, uint64_t count, bo
     lfuse_plan_destroy(plan);
 }
 
-START_TEST(the_faster_way_is_taken)
+TEST_CASE("trial", .setup = open_few, .teardown = close_and_remove, .limit = 120)
+
+TEST(the_faster_way_is_taken)
 {
     dense_graph();
     for (int i = 0; i < 4; i++) {
@@ -63,10 +65,9 @@ START_TEST(the_faster_way_is_taken)
         ck_assert_ptr_null(strstr(heard, "warning"));
     }
 }
-END_TEST
 
 /* Layers that differ in names alone are one choice. */
-START_TEST(names_do_not_count)
+TEST(names_do_not_count)
 {
     lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(4, 32));
     char name[2][8];
@@ -95,10 +96,9 @@ START_TEST(names_do_not_count)
     lfuse_plan_destroy(plan);
     lfuse_tensor_destroy(tx), lfuse_tensor_destroy(tw), lfuse_tensor_destroy(tb), lfuse_tensor_destroy(ty);
 }
-END_TEST
 
 /* What is updated, and read, is the user's once: candidates are measured in memory of their own. */
-START_TEST(an_update_happens_once)
+TEST(an_update_happens_once)
 {
     lfuse_tensor *a = ramp(2, SHAPE(4, 8), 0, 1), *b = ramp(2, SHAPE(8, 6), 0, 1), *c;
     lfuse_tensor *wide = ramp(2, SHAPE(4, 12), 0, 1);
@@ -126,10 +126,9 @@ START_TEST(an_update_happens_once)
     lfuse_plan_destroy(plan);
     lfuse_tensor_destroy(c), lfuse_tensor_destroy(a), lfuse_tensor_destroy(b), lfuse_tensor_destroy(wide);
 }
-END_TEST
 
 /* A way that there is no more: the estimate, or another measurement. */
-START_TEST(a_way_that_is_gone)
+TEST(a_way_that_is_gone)
 {
     char text[4096] = "";
 
@@ -159,10 +158,9 @@ START_TEST(a_way_that_is_gone)
     check_launches(LFUSE_EFFORT_MEASURE, 4, 2, true);
     check_lines(file, 1);
 }
-END_TEST
 
 /* Without memory for it nothing is measured, and the plan works as the estimate has it. */
-START_TEST(no_memory_for_a_trial)
+TEST(no_memory_for_a_trial)
 {
     dense_graph();
     slow_epilogue();
@@ -179,10 +177,9 @@ START_TEST(no_memory_for_a_trial)
     ck_assert_str_eq(lfuse_last_error(), "");
     check_launches(LFUSE_EFFORT_MEASURE, 4, 2, true);
 }
-END_TEST
 
 /* Where all but one decline there is nothing to measure. */
-START_TEST(one_way_alone)
+TEST(one_way_alone)
 {
     dense_graph();
     lfuse__stub.decline_epilogues = ~(1u << LFUSE__EP_NONE);
@@ -190,10 +187,9 @@ START_TEST(one_way_alone)
     ck_assert_int_ne(access(file, F_OK), 0);
     ck_assert_ptr_null(strstr(heard, "not measured"));
 }
-END_TEST
 
 /* Every call fails once: the run succeeds, or fails with a message; the next one is right, and nothing leaks. */
-START_TEST(failing_calls)
+TEST(failing_calls)
 {
     static const lfuse__stub_slot slots[] = {
         LFUSE__STUB_gemm_candidates, LFUSE__STUB_gemm_prepare, LFUSE__STUB_gemm_run, LFUSE__STUB_launch,
@@ -222,7 +218,6 @@ START_TEST(failing_calls)
             if (!status && !lfuse__stub_fired()) break;
         }
 }
-END_TEST
 
 enum { THREADS = 8 };
 
@@ -241,7 +236,7 @@ static void *work(void *data)
 }
 
 /* Whoever comes while it is measured waits, and takes what was found. */
-START_TEST(threads_share_a_trial)
+TEST(threads_share_a_trial)
 {
     job jobs[THREADS];
 
@@ -259,25 +254,5 @@ START_TEST(threads_share_a_trial)
     ck_assert_ptr_null(strstr(strstr(heard, ": vendor-epilogue takes ") + 1, ": vendor-epilogue takes "));
     check_launches(LFUSE_EFFORT_ESTIMATE, 4, 2, false);
 }
-END_TEST
 
-static Suite *suite_trial(void)
-{
-    Suite *s = suite_create("run");
-    TCase *c = tcase_create("trial");
-
-    tcase_add_checked_fixture(c, open_few, close_and_remove);
-    tcase_set_timeout(c, 120);
-    tcase_add_test(c, the_faster_way_is_taken);
-    tcase_add_test(c, names_do_not_count);
-    tcase_add_test(c, an_update_happens_once);
-    tcase_add_test(c, a_way_that_is_gone);
-    tcase_add_test(c, no_memory_for_a_trial);
-    tcase_add_test(c, one_way_alone);
-    tcase_add_test(c, failing_calls);
-    tcase_add_test(c, threads_share_a_trial);
-    suite_add_tcase(s, c);
-    return s;
-}
-
-TEST_MAIN(CK_FORK_GETENV, suite_trial)
+TEST_SUITE("run", CK_FORK_GETENV)

@@ -93,7 +93,9 @@ static void check_choice(made *m, const lfuse__candidates *c, int wanted, bool m
     ck_assert_str_eq(lfuse__error_message(), "");
 }
 
-START_TEST(by_wisdom_else_by_measurement)
+TEST_CASE("tuner", .setup = open_with_file, .teardown = close_and_remove)
+
+TEST(by_wisdom_else_by_measurement)
 {
     made m = { .count = 4, .cost = { 9, 7, 3, 5 } };
     const lfuse__candidates asked = candidates_of(&m, "made:1", false), measured = candidates_of(&m, "made:1", true);
@@ -111,10 +113,9 @@ START_TEST(by_wisdom_else_by_measurement)
     reopen();
     check_choice(&m, &asked, 2, false);
 }
-END_TEST
 
 /* The first that works stays unless another takes less than that share of its time. */
-START_TEST(the_margin)
+TEST(the_margin)
 {
     static const struct { int cost[MOST]; double margin; int wanted; } cases[] = {
         { { 10, 9, 11, 12 }, 0, 1 }, { { 10, 9, 11, 12 }, 0.85, 0 }, { { 10, 8, 11, 12 }, 0.85, 1 },
@@ -132,10 +133,9 @@ START_TEST(the_margin)
     }
     ck_assert_ptr_nonnull(strstr(heard, "title: zero fails: zero fails"));
 }
-END_TEST
 
 /* Nothing to choose among, before or after it is set up. */
-START_TEST(less_than_two)
+TEST(less_than_two)
 {
     made m = { .count = 1, .cost = { 1, 2, 3, 4 } };
     const lfuse__candidates c = candidates_of(&m, "made:1", true);
@@ -148,7 +148,6 @@ START_TEST(less_than_two)
     m.set_up = LFUSE_OK;
     check_choice(&m, &c, 0, true);
 }
-END_TEST
 
 static int find_none(void *context, const lfuse__wise_choice *named)
 {
@@ -157,7 +156,7 @@ static int find_none(void *context, const lfuse__wise_choice *named)
     return -1;
 }
 
-START_TEST(a_candidate_that_is_gone)
+TEST(a_candidate_that_is_gone)
 {
     made m = { .count = 4, .cost = { 9, 7, 5, 3 } };
     lfuse__candidates c = candidates_of(&m, "made:1", true);
@@ -178,10 +177,9 @@ START_TEST(a_candidate_that_is_gone)
     ck_assert_ptr_nonnull(strstr(heard, "which is not there any more: it is measured anew"));
     check_lines(file, 1);
 }
-END_TEST
 
 /* An error of the caller, or a line of the log. */
-START_TEST(failures)
+TEST(failures)
 {
     made m = { .count = 2, .cost = { 0, 0 } };
     lfuse__candidates c = candidates_of(&m, "made:1", true);
@@ -199,21 +197,5 @@ START_TEST(failures)
     check_choice(&m, &c, -1, true);
     ck_assert_ptr_nonnull(strstr(heard, "warning: made:1 is not measured, the estimate is taken: it cannot be set up"));
 }
-END_TEST
 
-static Suite *suite_tuner(void)
-{
-    Suite *s = suite_create("tune");
-    TCase *c = tcase_create("tuner");
-
-    tcase_add_checked_fixture(c, open_with_file, close_and_remove);
-    tcase_add_test(c, by_wisdom_else_by_measurement);
-    tcase_add_test(c, the_margin);
-    tcase_add_test(c, less_than_two);
-    tcase_add_test(c, a_candidate_that_is_gone);
-    tcase_add_test(c, failures);
-    suite_add_tcase(s, c);
-    return s;
-}
-
-TEST_MAIN(CK_FORK_GETENV, suite_tuner)
+TEST_SUITE("tune", CK_FORK_GETENV)

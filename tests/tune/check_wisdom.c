@@ -7,7 +7,9 @@
 #include "common/tune/wisdom.h"
 #include "tests/tune/wisdom_rig.h"
 
-START_TEST(measured_once_for_all_devices)
+TEST_CASE("wisdom", .setup = open_with_file, .teardown = close_and_remove, .limit = 120)
+
+TEST(measured_once_for_all_devices)
 {
     check_chosen(LFUSE_EFFORT_ESTIMATE, 4, 0, false);
     fastest(3);
@@ -23,10 +25,9 @@ START_TEST(measured_once_for_all_devices)
     check_lines(file, 2);
     ck_assert_ptr_null(strstr(heard, "warning"));
 }
-END_TEST
 
 /* What the file says of another driver is kept for it. */
-START_TEST(of_another_driver)
+TEST(of_another_driver)
 {
     fastest(3);
     check_chosen(LFUSE_EFFORT_MEASURE, 4, 3, true);
@@ -42,9 +43,8 @@ START_TEST(of_another_driver)
     check_chosen(LFUSE_EFFORT_MEASURE, 4, 3, false);
     check_lines(file, 2);
 }
-END_TEST
 
-START_TEST(an_algorithm_that_is_gone)
+TEST(an_algorithm_that_is_gone)
 {
     fastest(6);
     check_chosen(LFUSE_EFFORT_MEASURE, 4, 6, true);
@@ -60,10 +60,9 @@ START_TEST(an_algorithm_that_is_gone)
     reopen();
     check_chosen(LFUSE_EFFORT_ESTIMATE, 4, 2, false);
 }
-END_TEST
 
 /* Nothing of it is used, it stays as it is, and plans work. */
-START_TEST(a_default_file_that_is_none)
+TEST(a_default_file_that_is_none)
 {
     static const struct { const char *text, *words; } cases[] = {
         { "precious\n", "holds no wisdom" },
@@ -86,9 +85,8 @@ START_TEST(a_default_file_that_is_none)
         check_text(file, cases[i].text);
     }
 }
-END_TEST
 
-START_TEST(export_and_import)
+TEST(export_and_import)
 {
     char other[PATH_MAX + 32];
     int64_t count = 77;
@@ -122,10 +120,9 @@ START_TEST(export_and_import)
     FAILS(LFUSE_ERR_INVALID, lfuse_wisdom_import(NULL, other, &count));
     FAILS(LFUSE_ERR_INVALID, lfuse_wisdom_export(NULL, other));
 }
-END_TEST
 
 /* Whole or not at all, and what was known before is known still. */
-START_TEST(a_refused_import)
+TEST(a_refused_import)
 {
     char other[PATH_MAX + 32];
     int64_t count = 77;
@@ -153,10 +150,9 @@ START_TEST(a_refused_import)
     OK(lfuse_device_open("stub:0", &dev));
     OK(lfuse_stream_create(dev, &stream));
 }
-END_TEST
 
 /* A device that fails while it is asked who it is. */
-START_TEST(failing_calls)
+TEST(failing_calls)
 {
     int64_t count;
 
@@ -168,7 +164,6 @@ START_TEST(failing_calls)
     OK(lfuse_wisdom_import(dev, NULL, &count));
     ck_assert_int_eq(count, 0);
 }
-END_TEST
 
 enum { THREADS = 8 };
 
@@ -230,7 +225,7 @@ static void race_of_threads(bool own_device, bool own_product)
     check_chosen(LFUSE_EFFORT_MEASURE, 4, 1, false);
 }
 
-START_TEST(threads_with_cold_wisdom)
+TEST(threads_with_cold_wisdom)
 {
     dense_graph();
     lfuse__stub.gemm_slow = 1;
@@ -239,10 +234,9 @@ START_TEST(threads_with_cold_wisdom)
         if (way & 1) reopen();
     }
 }
-END_TEST
 
 /* What lfuse-info asks for. */
-START_TEST(survey)
+TEST(survey)
 {
     lfuse__strbuf text = LFUSE__STRBUF_INIT, device = LFUSE__STRBUF_INIT;
     lfuse__wisdom w = { 0 };
@@ -268,26 +262,5 @@ START_TEST(survey)
     ck_assert_str_eq(lfuse_last_error(), "");
     lfuse__strbuf_free(&text), lfuse__strbuf_free(&device);
 }
-END_TEST
 
-static Suite *suite_wisdom(void)
-{
-    Suite *s = suite_create("run");
-    TCase *c = tcase_create("wisdom");
-
-    tcase_add_checked_fixture(c, open_with_file, close_and_remove);
-    tcase_set_timeout(c, 120);
-    tcase_add_test(c, measured_once_for_all_devices);
-    tcase_add_test(c, of_another_driver);
-    tcase_add_test(c, an_algorithm_that_is_gone);
-    tcase_add_test(c, a_default_file_that_is_none);
-    tcase_add_test(c, export_and_import);
-    tcase_add_test(c, a_refused_import);
-    tcase_add_test(c, failing_calls);
-    tcase_add_test(c, threads_with_cold_wisdom);
-    tcase_add_test(c, survey);
-    suite_add_tcase(s, c);
-    return s;
-}
-
-TEST_MAIN(CK_FORK_GETENV, suite_wisdom)
+TEST_SUITE("run", CK_FORK_GETENV)

@@ -131,7 +131,9 @@ static void write_text(const char *path, const char *text)
     chmod(path, 0600);
 }
 
-START_TEST(writes_and_reads)
+TEST_CASE("wisdom files", .setup = setup, .teardown = teardown, .limit = 120)
+
+TEST(writes_and_reads)
 {
     lfuse__wisdom w = { 0 };
     struct stat st;
@@ -154,9 +156,8 @@ START_TEST(writes_and_reads)
     OK(save(other, 1, 1)); /* a name that the caller made */
     check_count(other, 1);
 }
-END_TEST
 
-START_TEST(who_is_not_trusted)
+TEST(who_is_not_trusted)
 {
     OK(save(file, 1, 1));
     ck_assert_int_eq(symlink(file, other), 0);
@@ -182,9 +183,8 @@ START_TEST(who_is_not_trusted)
         check_refused(file, LFUSE_ERR_IO, "it belongs to another user");
     }
 }
-END_TEST
 
-START_TEST(no_such_place)
+TEST(no_such_place)
 {
     lfuse__wisdom w = { 0 };
     char path[PATH_MAX + 32];
@@ -199,9 +199,8 @@ START_TEST(no_such_place)
     ck_assert_int_eq(load(path, &w), LFUSE_ERR_IO);
     SAYS("names no file");
 }
-END_TEST
 
-START_TEST(what_is_no_wisdom)
+TEST(what_is_no_wisdom)
 {
     lfuse__wisdom w = { 0 };
 
@@ -219,10 +218,9 @@ START_TEST(what_is_no_wisdom)
     ck_assert_int_eq(truncate(file, LFUSE__WISDOM_FILE_BYTES), 0);
     check_refused(file, LFUSE_ERR_IO, "holds no wisdom");
 }
-END_TEST
 
 /* The disk is full: the old file stays, and nothing else. */
-START_TEST(a_write_that_fails)
+TEST(a_write_that_fails)
 {
     const struct rlimit little = { 100, RLIM_INFINITY }, all = { RLIM_INFINITY, RLIM_INFINITY };
 
@@ -236,7 +234,6 @@ START_TEST(a_write_that_fails)
     check_count(file, 2);
     ck_assert_int_eq(files(false), 1);
 }
-END_TEST
 
 enum { WRITERS = 8, TURNS = 5 };
 
@@ -250,7 +247,7 @@ static void *write_turns(void *data)
 }
 
 /* Cold: all of them find no file and make one. */
-START_TEST(threads_lose_nothing)
+TEST(threads_lose_nothing)
 {
     pthread_t threads[WRITERS];
     int numbers[WRITERS];
@@ -267,9 +264,8 @@ START_TEST(threads_lose_nothing)
     check_count(file, WRITERS * (1 + TURNS));
     ck_assert_int_eq(files(false), 1);
 }
-END_TEST
 
-START_TEST(processes_lose_nothing)
+TEST(processes_lose_nothing)
 {
     pid_t children[WRITERS];
     int state;
@@ -288,10 +284,9 @@ START_TEST(processes_lose_nothing)
     check_count(file, WRITERS * (1 + TURNS));
     ck_assert_int_eq(files(false), 1);
 }
-END_TEST
 
 /* Somebody who may read the file keeps it locked: writers give up, readers do not notice. */
-START_TEST(a_lock_for_ever)
+TEST(a_lock_for_ever)
 {
     OK(save(file, 1, 1));
     int held = open(file, O_RDONLY | O_CLOEXEC);
@@ -304,25 +299,5 @@ START_TEST(a_lock_for_ever)
     OK(save(file, 2, 1));
     check_count(file, 2);
 }
-END_TEST
 
-static Suite *suite_wisdom_file(void)
-{
-    Suite *s = suite_create("run");
-    TCase *c = tcase_create("wisdom files");
-
-    tcase_add_checked_fixture(c, setup, teardown);
-    tcase_set_timeout(c, 120);
-    tcase_add_test(c, writes_and_reads);
-    tcase_add_test(c, who_is_not_trusted);
-    tcase_add_test(c, no_such_place);
-    tcase_add_test(c, what_is_no_wisdom);
-    tcase_add_test(c, a_write_that_fails);
-    tcase_add_test(c, threads_lose_nothing);
-    tcase_add_test(c, processes_lose_nothing);
-    tcase_add_test(c, a_lock_for_ever);
-    suite_add_tcase(s, c);
-    return s;
-}
-
-TEST_MAIN(CK_FORK_GETENV, suite_wisdom_file)
+TEST_SUITE("run", CK_FORK_GETENV)

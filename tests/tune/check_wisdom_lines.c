@@ -64,7 +64,9 @@ static lfuse_status parse(const char *text, size_t length)
     return status;
 }
 
-START_TEST(there_and_back)
+TEST_CASE("wisdom lines", .limit = 120)
+
+TEST(there_and_back)
 {
     lfuse__strbuf text = LFUSE__STRBUF_INIT, again = LFUSE__STRBUF_INIT;
     lfuse__wise_choice c;
@@ -91,9 +93,8 @@ START_TEST(there_and_back)
     ck_assert_uint_eq(w.count, 0);
     lfuse__strbuf_free(&text);
 }
-END_TEST
 
-START_TEST(the_later_choice_stays)
+TEST(the_later_choice_stays)
 {
     lfuse__wise_choice c;
 
@@ -105,10 +106,9 @@ START_TEST(the_later_choice_stays)
     ck_assert_str_eq(c.provider, "two");
     none();
 }
-END_TEST
 
 /* Words of drivers cannot end a field or a line. */
-START_TEST(devices_by_name)
+TEST(devices_by_name)
 {
     lfuse_device_info info = { .backend = "opencl", .product = "A\tB\nC", .driver = "\x7f\x01", .compute_units = 7,
                                .compiler = "", .gemm = "caf\xc3\xa9" };
@@ -121,9 +121,8 @@ START_TEST(devices_by_name)
     lfuse__strbuf_free(&text);
     none();
 }
-END_TEST
 
-START_TEST(every_shorter_file)
+TEST(every_shorter_file)
 {
     lfuse__strbuf text = LFUSE__STRBUF_INIT;
 
@@ -134,9 +133,8 @@ START_TEST(every_shorter_file)
     }
     lfuse__strbuf_free(&text);
 }
-END_TEST
 
-START_TEST(every_changed_byte)
+TEST(every_changed_byte)
 {
     static const char others[] = { 0, '\n', '\t', '0', '9', 'z', (char)0xff };
     lfuse__strbuf text = LFUSE__STRBUF_INIT;
@@ -155,9 +153,8 @@ START_TEST(every_changed_byte)
     ck_assert_int_eq(parse(text.data, text.length), LFUSE_ERR_IO);
     lfuse__strbuf_free(&text);
 }
-END_TEST
 
-START_TEST(other_versions)
+TEST(other_versions)
 {
     static const char *const texts[] = { "libfuse wisdom 2\nwhatever\n", "libfuse wisdom 10\n", "libfuse wisdom 0\n" };
 
@@ -172,13 +169,12 @@ START_TEST(other_versions)
     ck_assert_int_eq(parse("libfuse wisdom 1", 16), LFUSE_ERR_IO);
     SAYS("cut short");
 }
-END_TEST
 
 #define KEY DEVICE "\tgemm:1\t"
 #define SIXTEEN "0123456789abcdef"
 
 /* Whole, with a checksum that fits, and wrong. */
-START_TEST(hostile_lines)
+TEST(hostile_lines)
 {
     static const struct { const char *line, *words; } cases[] = {
         { "", "less than 11 fields" },
@@ -225,9 +221,8 @@ START_TEST(hostile_lines)
     none();
     lfuse__strbuf_free(&lines), lfuse__strbuf_free(&text);
 }
-END_TEST
 
-START_TEST(long_lines)
+TEST(long_lines)
 {
     lfuse__strbuf line = LFUSE__STRBUF_INIT, text = LFUSE__STRBUF_INIT;
     const size_t around = strlen(DEVICE "\t" "\tone\ta\t1");
@@ -246,9 +241,8 @@ START_TEST(long_lines)
     SAYS("more than 2047 bytes");
     lfuse__strbuf_free(&line), lfuse__strbuf_free(&text);
 }
-END_TEST
 
-START_TEST(the_oldest_go)
+TEST(the_oldest_go)
 {
     lfuse__strbuf text = LFUSE__STRBUF_INIT;
     lfuse__wise_choice c;
@@ -281,9 +275,8 @@ START_TEST(the_oldest_go)
     none();
     lfuse__strbuf_free(&text);
 }
-END_TEST
 
-START_TEST(more_lines_than_a_file_has)
+TEST(more_lines_than_a_file_has)
 {
     lfuse__strbuf lines = LFUSE__STRBUF_INIT, text = LFUSE__STRBUF_INIT;
 
@@ -293,26 +286,5 @@ START_TEST(more_lines_than_a_file_has)
     SAYS("holds 16385 choices");
     lfuse__strbuf_free(&lines), lfuse__strbuf_free(&text);
 }
-END_TEST
 
-static Suite *suite_wisdom_lines(void)
-{
-    Suite *s = suite_create("run");
-    TCase *c = tcase_create("wisdom lines");
-
-    tcase_set_timeout(c, 120); /* sixteen thousand lines, with sanitizers */
-    tcase_add_test(c, there_and_back);
-    tcase_add_test(c, the_later_choice_stays);
-    tcase_add_test(c, devices_by_name);
-    tcase_add_test(c, every_shorter_file);
-    tcase_add_test(c, every_changed_byte);
-    tcase_add_test(c, other_versions);
-    tcase_add_test(c, hostile_lines);
-    tcase_add_test(c, long_lines);
-    tcase_add_test(c, the_oldest_go);
-    tcase_add_test(c, more_lines_than_a_file_has);
-    suite_add_tcase(s, c);
-    return s;
-}
-
-TEST_MAIN(CK_FORK_GETENV, suite_wisdom_lines)
+TEST_SUITE("run", CK_FORK_GETENV)

@@ -24,7 +24,9 @@ static void open_in_cache(void)
     open_as("LFUSE_CACHE_DIR", dir);
 }
 
-START_TEST(in_the_folder_of_the_cache)
+TEST_CASE("wisdom place", .setup = make_base, .teardown = close_and_remove, .limit = 120)
+
+TEST(in_the_folder_of_the_cache)
 {
     open_in_cache();
     check_chosen(LFUSE_EFFORT_MEASURE, 4, 3, true);
@@ -33,10 +35,9 @@ START_TEST(in_the_folder_of_the_cache)
     reopen();
     check_chosen(LFUSE_EFFORT_DEFAULT, 4, 3, false);
 }
-END_TEST
 
 /* It may be removed at any time, and so it is replaced; but what a newer library wrote is not. */
-START_TEST(damaged_in_the_folder_of_the_cache)
+TEST(damaged_in_the_folder_of_the_cache)
 {
     open_in_cache();
     check_chosen(LFUSE_EFFORT_MEASURE, 4, 3, true);
@@ -51,9 +52,8 @@ START_TEST(damaged_in_the_folder_of_the_cache)
     check_chosen(LFUSE_EFFORT_MEASURE, 5, 3, true);
     check_text(file, "libfuse wisdom 2\n");
 }
-END_TEST
 
-START_TEST(import_from_the_cache)
+TEST(import_from_the_cache)
 {
     int64_t count;
 
@@ -62,9 +62,8 @@ START_TEST(import_from_the_cache)
     OK(lfuse_wisdom_import(dev, NULL, &count));
     ck_assert_int_eq(count, 1);
 }
-END_TEST
 
-START_TEST(a_read_only_cache)
+TEST(a_read_only_cache)
 {
     char dir[PATH_MAX + 16];
 
@@ -78,7 +77,6 @@ START_TEST(a_read_only_cache)
     ck_assert_ptr_null(strstr(heard, "warning"));
     FAILS(LFUSE_ERR_IO, lfuse_wisdom_export(dev, NULL));
 }
-END_TEST
 
 static void check_none(const char *words)
 {
@@ -94,29 +92,26 @@ static void check_none(const char *words)
     ck_assert_msg(strstr(lfuse_last_error(), words) != NULL, "%s", lfuse_last_error());
 }
 
-START_TEST(off)
+TEST(off)
 {
     open_as("LFUSE_WISDOM", "0");
     check_none("off (LFUSE_WISDOM=0)");
 }
-END_TEST
 
-START_TEST(no_cache)
+TEST(no_cache)
 {
     setenv("LFUSE_CACHE", "0", 1);
     open_as("LFUSE_WISDOM", "");
     check_none("LFUSE_CACHE=0");
 }
-END_TEST
 
-START_TEST(a_relative_path)
+TEST(a_relative_path)
 {
     open_as("LFUSE_WISDOM", "file");
     check_none("\"file\" is no absolute path");
 }
-END_TEST
 
-START_TEST(effort_by_environment)
+TEST(effort_by_environment)
 {
     setenv("LFUSE_EFFORT", "measure", 1);
     open_as("LFUSE_WISDOM", "0");
@@ -124,35 +119,13 @@ START_TEST(effort_by_environment)
     check_chosen(LFUSE_EFFORT_DEFAULT, 4, 3, true);
     ck_assert_ptr_null(strstr(heard, "warning"));
 }
-END_TEST
 
-START_TEST(no_such_effort)
+TEST(no_such_effort)
 {
     setenv("LFUSE_EFFORT", "Measure", 1);
     open_as("LFUSE_WISDOM", "0");
     check_chosen(LFUSE_EFFORT_DEFAULT, 4, 0, false);
     ck_assert_ptr_nonnull(strstr(heard, "warning: LFUSE_EFFORT takes estimate or measure, not \"Measure\""));
 }
-END_TEST
 
-static Suite *suite_wisdom_place(void)
-{
-    Suite *s = suite_create("run");
-    TCase *c = tcase_create("wisdom place");
-
-    tcase_add_checked_fixture(c, make_base, close_and_remove);
-    tcase_set_timeout(c, 120);
-    tcase_add_test(c, in_the_folder_of_the_cache);
-    tcase_add_test(c, damaged_in_the_folder_of_the_cache);
-    tcase_add_test(c, import_from_the_cache);
-    tcase_add_test(c, a_read_only_cache);
-    tcase_add_test(c, off);
-    tcase_add_test(c, no_cache);
-    tcase_add_test(c, a_relative_path);
-    tcase_add_test(c, effort_by_environment);
-    tcase_add_test(c, no_such_effort);
-    suite_add_tcase(s, c);
-    return s;
-}
-
-TEST_MAIN(CK_FORK_GETENV, suite_wisdom_place)
+TEST_SUITE("run", CK_FORK_GETENV)
