@@ -120,7 +120,7 @@ TEST(empty_reductions)
     uint64_t before = launches();
     lfuse_binding b[3] = {lfuse_bind_tensor("x", none), lfuse_bind_tensor("max", max), lfuse_bind_tensor("sum", sum)};
     REFUSED(lfuse_plan_run(p, stream, b, 3), LFUSE_ERR_SHAPE);
-    ck_assert_msg(strstr(lfuse_last_error(), "axis 1 has the extent 0"), "%s", lfuse_last_error());
+    ck_says("axis 1 has the extent 0");
     ck_assert_uint_eq(launches(), before);
     OK(lfuse_tensor_fill(some, NULL, 2));
     b[0] = lfuse_bind_tensor("x", some);

@@ -225,7 +225,7 @@ TEST(graphs)
     lfuse_value b = lfuse_input(g, "b", LFUSE_F32, 2, LFUSE_DIMS(5, 7));
     lfuse_output(g, "y", lfuse_add(lfuse_matmul(a, b), lfuse_exp(a)));
     REFUSED(lfuse_plan_create(device, g, NULL, &p), LFUSE_ERR_SHAPE);
-    ck_assert_ptr_nonnull(strstr(lfuse_last_error(), "matmul"));
+    ck_says("matmul");
     REFUSED(lfuse_plan_create(device, NULL, NULL, &p), LFUSE_ERR_INVALID);
     ck_assert_ptr_null(p);
 }
@@ -242,9 +242,9 @@ TEST(sizes_untold)
     lfuse_binding b[4] = {lfuse_bind_tensor("x", in), lfuse_bind_tensor("y", out), lfuse_bind_size("at", 5),
                           lfuse_bind_size("count", 3)};
     REFUSED(lfuse_plan_run(p, stream, b, 3), LFUSE_ERR_BINDING);
-    ck_assert_msg(strstr(lfuse_last_error(), "\"count\""), "%s", lfuse_last_error());
+    ck_says("\"count\"");
     REFUSED(lfuse_plan_run(p, stream, b, 2), LFUSE_ERR_BINDING);
-    ck_assert_msg(strstr(lfuse_last_error(), "\"at\""), "%s", lfuse_last_error());
+    ck_says("\"at\"");
     b[2] = lfuse_bind_size("at", 6);
     REFUSED(lfuse_plan_run(p, stream, b, 4), LFUSE_ERR_BOUNDS);
     b[2] = lfuse_bind_size("at", 5);

@@ -7,8 +7,6 @@
 #include "tests/layer/layer.h"
 #include "tests/support/status.h"
 
-#define SAYS(text) ck_assert_msg(strstr(lfuse_last_error(), text) != NULL, "%s", lfuse_last_error())
-
 static const struct {
     const char *flaw, *reason;
 } flaws[] = {{"available", "not available"}, {"compiler", "no compiler"}, {"version", "OpenCL 1.2 is needed"}};
@@ -69,9 +67,9 @@ TEST_LOOP(test_flaw, 0, FLAWS)
     ck_assert_msg(strstr(facts.unfit, flaws[_i].reason) != NULL, "\"%s\"", facts.unfit);
     ck_assert_msg(!is_listed(facts.info.name), "%s is listed", facts.info.name);
     ck_refused(lfuse_device_open(facts.info.name, &device), LFUSE_ERR_UNSUPPORTED);
-    SAYS(facts.info.name);
-    SAYS(facts.info.product);
-    SAYS(flaws[_i].reason);
+    ck_says(facts.info.name);
+    ck_says(facts.info.product);
+    ck_says(flaws[_i].reason);
     ck_assert_ptr_null(device);
     check_others(facts.info.name);
 }
@@ -86,8 +84,8 @@ TEST(test_flaw_of_the_chosen)
     if (!count) TEST_SKIP("no OpenCL device behind the test layer");
     setenv("LFUSE_DEVICE", facts.info.name, 1);
     ck_refused(lfuse_device_open(NULL, &device), LFUSE_ERR_UNSUPPORTED);
-    SAYS("LFUSE_DEVICE");
-    SAYS(flaws[0].reason);
+    ck_says("LFUSE_DEVICE");
+    ck_says(flaws[0].reason);
 }
 
 /* What fails, and how often it does before the driver is well again. */
@@ -113,7 +111,7 @@ static void check_unknown(void)
     ck_assert_str_eq(facts.info.name, "opencl:0:0");
     ck_assert_msg(strstr(facts.unfit, "its driver does not describe it: ") != NULL, "\"%s\"", facts.unfit);
     ck_refused(lfuse_device_open("opencl:0:0", &device), LFUSE_ERR_UNSUPPORTED);
-    SAYS("clGetDevice");
+    ck_says("clGetDevice");
 }
 
 TEST_LOOP(test_failing_driver, 0, FAILURES)

@@ -51,9 +51,9 @@ TEST(message_lists_attempts)
 
     ck_assert_int_eq(lfuse__library_open(names, folders, &library), LFUSE_ERR_LIBRARY);
     ck_assert_ptr_null(library);
-    ck_assert_ptr_nonnull(strstr(lfuse_last_error(), "libno-such-library.so.9"));
-    ck_assert_ptr_nonnull(strstr(lfuse_last_error(), "libno-such-library.so.8"));
-    ck_assert_ptr_nonnull(strstr(lfuse_last_error(), "/no/such/folder/libno-such-library.so.8"));
+    ck_says("libno-such-library.so.9");
+    ck_says("libno-such-library.so.8");
+    ck_says("/no/such/folder/libno-such-library.so.8");
     ck_assert_ptr_null(strstr(lfuse_last_error(), "relative/folder"));
 }
 
@@ -107,8 +107,8 @@ TEST(a_pipe_in_the_folder)
     unlink(path);
     rmdir(folder);
     ck_assert_int_eq(status, LFUSE_ERR_LIBRARY);
-    ck_assert_ptr_nonnull(strstr(lfuse_last_error(), "it is no regular file"));
-    ck_assert_ptr_nonnull(strstr(lfuse_last_error(), path));
+    ck_says("it is no regular file");
+    ck_says(path);
 }
 
 TEST_SUITE("library", CK_FORK_GETENV)

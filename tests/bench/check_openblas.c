@@ -11,7 +11,7 @@ TEST(a_missing_library_is_named)
 {
     if (!bench_openblas_load()) TEST_SKIP("%s", bench_openblas_note());
     ck_assert_int_eq(bench_openblas_load(), LFUSE_ERR_LIBRARY);
-    ck_assert_ptr_nonnull(strstr(lfuse_last_error(), "libopenblas.so.0"));
+    ck_says("libopenblas.so.0");
 }
 
 TEST(products_are_row_major)

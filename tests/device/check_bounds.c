@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The bounds of the waist's calls: at each the last that is taken and the first that is refused. */
-#include "common/base/error.h"
-#include "common/device/device.h"
-#include "tests/stub/faults.h"
-#include "tests/support/objects.h"
-#include "tests/support/status.h"
+#include "tests/device/rig.h"
 
 static const char filling[] =
     "KERNEL(filling, 1, 3, PARAMS_2)\n"
@@ -15,10 +11,6 @@ static const char filling[] =
 
 static lfuse__backend narrow; /* the stub, but for what it says of wrapped memory */
 static uint64_t known_bytes;
-static lfuse_device *dev;
-static lfuse_stream *s;
-static lfuse__program *program;
-static lfuse__kernel *kernel;
 
 static void mem_info(lfuse__bmem *mem, lfuse__mem_info *info)
 {
@@ -26,44 +18,19 @@ static void mem_info(lfuse__bmem *mem, lfuse__mem_info *info)
     if (known_bytes) info->bytes = known_bytes;
 }
 
-static void begin(void)
+static void begin_narrow(void)
 {
     test_stub_begin();
     known_bytes = 0;
     narrow = lfuse__stub_backend;
     narrow.mem_info = mem_info;
     lfuse__registry_extra(&narrow);
-    ck_ok(lfuse_device_open("stub:0", &dev));
-    ck_ok(lfuse_stream_create(dev, &s));
-    ck_ok(lfuse__program_get(dev, filling, &program));
-    ck_ok(lfuse__kernel_create(program, "filling", &kernel));
-}
-
-static void end(void)
-{
-    lfuse__kernel_destroy(kernel);
-    lfuse__program_release(program);
-    lfuse_stream_destroy(s);
-    lfuse_device_close(dev);
-    test_stub_end();
-}
-
-static void release(void *range)
-{
-    lfuse__range_release(range);
-}
-
-static lfuse__range *take(uint64_t bytes)
-{
-    lfuse__range *range = NULL;
-
-    ck_ok(lfuse__range_create(dev, bytes, &range));
-    return objects_own(range, release);
+    open_device();
 }
 
 /* ---- launches ---- */
 
-static lfuse_status launch(const lfuse__range *to, unsigned nwords, unsigned group, uint64_t groups, bool resident)
+static lfuse_status launch(lfuse__kernel *kernel, const lfuse__range *to, unsigned nwords, unsigned group, uint64_t groups, bool resident)
 {
     static uint64_t words[600];
     lfuse__bmem *buffers[] = { to->mem };
@@ -90,12 +57,13 @@ TEST(launches)
     begin();
     const lfuse__facts *facts = lfuse__device_facts(dev);
     unsigned most = facts->info.max_argument_bytes / 8 - 1; /* beside one buffer */
+    lfuse__kernel *kernel = kernel_of(filling, "filling");
     lfuse__range *y = take(64);
-    ck_ok(launch(y, most, 1, 1, false));
-    check_refused(launch(y, most + 1, 1, 1, false));
-    ck_ok(launch(y, 2, facts->info.max_group, 1, false));
-    check_refused(launch(y, 2, facts->info.max_group + 1, 1, false));
-    check_refused(launch(y, 2, 0, 1, false));
+    ck_ok(launch(kernel, y, most, 1, 1, false));
+    check_refused(launch(kernel, y, most + 1, 1, 1, false));
+    ck_ok(launch(kernel, y, 2, facts->info.max_group, 1, false));
+    check_refused(launch(kernel, y, 2, facts->info.max_group + 1, 1, false));
+    check_refused(launch(kernel, y, 2, 0, 1, false));
 }
 
 TEST(resident_launches)
@@ -103,14 +71,12 @@ TEST(resident_launches)
     test_stub_begin();
     lfuse__stub.resident_groups = 6;
     lfuse__stub.vector_lanes = false;
-    ck_ok(lfuse_device_open("stub:0", &dev));
-    ck_ok(lfuse_stream_create(dev, &s));
-    ck_ok(lfuse__program_get(dev, filling, &program));
-    ck_ok(lfuse__kernel_create(program, "filling", &kernel));
+    open_device();
+    lfuse__kernel *kernel = kernel_of(filling, "filling");
     lfuse__range *y = take(64);
-    ck_ok(launch(y, 2, 1, 6, true));
-    check_refused(launch(y, 2, 1, 7, true));
-    ck_ok(launch(y, 2, 1, 7, false));
+    ck_ok(launch(kernel, y, 2, 1, 6, true));
+    check_refused(launch(kernel, y, 2, 1, 7, true));
+    ck_ok(launch(kernel, y, 2, 1, 7, false));
 }
 
 /* ---- products ---- */
@@ -174,9 +140,7 @@ TEST(copies_of_two_memories)
     test_stub_begin();
     lfuse__stub.addresses = false;
     lfuse__stub.memory_bytes = 64u << 20;
-    ck_ok(lfuse_device_open("stub:0", &dev));
-    ck_ok(lfuse_stream_create(dev, &s));
-    program = NULL, kernel = NULL;
+    open_device();
     lfuse__range *x = take(40u << 20), *y = take(20u << 20);
     ck_assert_ptr_ne(x->mem, y->mem);
     ck_assert_uint_eq(x->address, y->address);
@@ -208,7 +172,7 @@ TEST(wrapped_sizes)
     static unsigned char mine[256];
     const uint64_t handle = (uint64_t)(uintptr_t)mine;
     lfuse__range *x = NULL;
-    begin();
+    begin_narrow();
     known_bytes = 100;
     ck_ok(lfuse__range_wrap(dev, LFUSE_MEMORY_NATIVE, handle, 100, &x));
     lfuse__range_release(x);
@@ -228,12 +192,9 @@ TEST(largest_allocation)
     test_stub_begin();
     lfuse__stub.memory_bytes = most;
     lfuse__stub.sparse_bytes = 1;
-    ck_ok(lfuse_device_open("stub:0", &dev));
-    ck_ok(lfuse_stream_create(dev, &s));
-    program = NULL, kernel = NULL;
+    open_device();
     ck_refused(lfuse__range_create(dev, most + 1, &x), LFUSE_ERR_DEVICE_MEMORY);
-    ck_ok(lfuse__range_create(dev, most, &x));
-    lfuse__range_release(x);
+    take(most);
 }
 
 TEST_SUITE("bounds", CK_NOFORK)

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Native graphs on the stub: what is followed, what of it is patched, and what is no fit. */
-#include "common/base/error.h"
-#include "common/device/device.h"
-#include "tests/stub/faults.h"
-#include "tests/support/status.h"
+#include "tests/device/rig.h"
 
 enum { N = 16, BYTES = N * sizeof(float) };
 
@@ -15,12 +12,10 @@ static const char scaling[] =
     "    for (u64 i = GROUP(); i < W(2); i += GROUPS()) STORE_f32(y, (i64)i, W(3) * LOAD_f32(x, (i64)i));\n"
     "}\n";
 
-static lfuse_device *dev;
-static lfuse_stream *s;
-static lfuse__program *program;
 static lfuse__kernel *kernel, *second;
 static lfuse__gemm *gemm;
 static lfuse__range *x, *y, *z;
+static lfuse__native *g; /* what is captured */
 
 /* What is submitted: two launches, a product, a copy and a fill, with one thing of each that may be another. */
 typedef struct work {
@@ -64,7 +59,15 @@ static void moved_info(lfuse__bmem *mem, lfuse__mem_info *info)
     info->address += moved_by;
 }
 
-static void begin(void)
+static void destroy_captured(void *kept)
+{
+    (void)kept;
+    lfuse__native_destroy(g);
+    g = NULL;
+    lfuse__gemm_destroy(gemm);
+}
+
+static void setup(void)
 {
     const lfuse__gemm_desc desc = { .type = LFUSE_F32, .m = 2, .n = 2, .k = 2, .lda = 2, .ldb = 2, .ldc = 2 };
     lfuse__gemm_candidate c;
@@ -77,31 +80,16 @@ static void begin(void)
     moved.mem_info = moved_info;
     moved_by = 0;
     lfuse__registry_extra(&moved);
-    ck_ok(lfuse_device_open("stub:0", &dev));
-    ck_ok(lfuse_stream_create(dev, &s));
-    ck_ok(lfuse__program_get(dev, scaling, &program));
-    ck_ok(lfuse__kernel_create(program, "scaling", &kernel));
-    ck_ok(lfuse__kernel_create(program, "scaling", &second));
+    open_device();
+    kernel = kernel_of(scaling, "scaling"), second = kernel_of(scaling, "scaling");
     ck_ok(lfuse__gemm_candidates(dev, &desc, 1, &c, &count));
     ck_ok(lfuse__gemm_prepare(dev, &desc, &c, &gemm));
-    ck_ok(lfuse__range_create(dev, BYTES, &x));
-    ck_ok(lfuse__range_create(dev, BYTES, &y));
-    ck_ok(lfuse__range_create(dev, BYTES, &z));
+    x = take(BYTES), y = take(BYTES), z = take(BYTES);
+    objects_own(&g, destroy_captured);
     for (int i = 0; i < N; i++) ones[i] = 1;
     ck_ok(lfuse__write(s, x, 0, ones, sizeof ones));
     ck_ok(lfuse__write(s, z, 0, ones, sizeof ones));
     ck_ok(lfuse_stream_synchronize(s));
-}
-
-static void end(void)
-{
-    lfuse__range_release(x), lfuse__range_release(y), lfuse__range_release(z);
-    lfuse__gemm_destroy(gemm);
-    lfuse__kernel_destroy(kernel), lfuse__kernel_destroy(second);
-    lfuse__program_release(program);
-    lfuse_stream_destroy(s);
-    lfuse_device_close(dev);
-    test_stub_end();
 }
 
 static uint64_t submissions(void)
@@ -110,14 +98,14 @@ static uint64_t submissions(void)
            lfuse__stub_calls(LFUSE__STUB_copy);
 }
 
-static void capture(const work *w, lfuse__native **g)
+static void capture(const work *w)
 {
     ck_ok(lfuse__native_begin(s));
     ck_ok(submit(w));
-    ck_ok(lfuse__native_end(s, g));
+    ck_ok(lfuse__native_end(s, &g));
 }
 
-static bool follow(const work *w, lfuse__native *g)
+static bool follow(const work *w)
 {
     const uint64_t submitted = submissions();
     bool fits;
@@ -129,7 +117,7 @@ static bool follow(const work *w, lfuse__native *g)
     return fits;
 }
 
-static float result(lfuse__native *g, lfuse__range *of, int i)
+static float result(lfuse__range *of, int i)
 {
     float got[N];
 
@@ -139,34 +127,29 @@ static float result(lfuse__native *g, lfuse__range *of, int i)
     return got[i];
 }
 
-TEST_CASE("graphs", .setup = begin, .teardown = end)
+TEST_CASE("graphs", .setup = setup, .teardown = end)
 
 TEST(test_patched)
 {
-    lfuse__native *g = NULL;
     work w = usual;
-    capture(&w, &g);
-    ck_assert_float_eq(result(g, y, N - 1), 6);
-    ck_assert(follow(&w, g));
+    capture(&w);
+    ck_assert_float_eq(result(y, N - 1), 6);
+    ck_assert(follow(&w));
     ck_assert_uint_eq(lfuse__stub_calls(LFUSE__STUB_graph_patch), 0);
     w.factor = 5;
-    ck_assert(follow(&w, g));
+    ck_assert(follow(&w));
     ck_assert_uint_eq(lfuse__stub_calls(LFUSE__STUB_graph_patch), 1);
-    ck_assert_float_eq(result(g, y, N - 1), 15);
+    ck_assert_float_eq(result(y, N - 1), 15);
     w.groups = 1, w.of = z;
-    ck_assert(follow(&w, g));
+    ck_assert(follow(&w));
     ck_assert_uint_eq(lfuse__stub_calls(LFUSE__STUB_graph_patch), 2);
-    ck_assert_float_eq(result(g, y, N - 1), 15); /* z's last ones are not written */
-    ck_assert_float_eq(result(g, y, 0), 30); /* of the product */
-    lfuse__native_destroy(g);
+    ck_assert_float_eq(result(y, N - 1), 15); /* z's last ones are not written */
+    ck_assert_float_eq(result(y, 0), 30); /* of the product */
 }
 
-/* What is no fit changes nothing; captured anew it is an update where the commands are the same. */
 /* A handle that was freed may come again with another address: launches of it are patched. */
 TEST(test_handle_with_another_address)
 {
-    lfuse__native *g = NULL;
-
     ck_ok(lfuse__native_begin(s));
     ck_ok(scale(kernel, x, y, 2, 3));
     ck_ok(lfuse__native_end(s, &g));
@@ -180,9 +163,9 @@ TEST(test_handle_with_another_address)
         ck_assert(fits);
         ck_assert_uint_eq(lfuse__stub_calls(LFUSE__STUB_graph_patch), patches + (uint64_t)turn);
     }
-    lfuse__native_destroy(g);
 }
 
+/* What is no fit changes nothing; captured anew it is an update where the commands are the same. */
 TEST_LOOP(test_no_fit, 0, 7)
 {
     static const struct {
@@ -198,28 +181,26 @@ TEST_LOOP(test_no_fit, 0, 7)
         { { .factor = 7, .groups = 0, .alpha = 1, .copied = 8, .pattern = 5 }, false },
     };
     lfuse__stub_counters before, after;
-    lfuse__native *g = NULL;
     ck_assert_int_lt(_i, (int)(sizeof cases / sizeof cases[0]));
-    capture(&usual, &g);
-    ck_assert(!follow(&cases[_i].w, g));
+    capture(&usual);
+    ck_assert(!follow(&cases[_i].w));
     ck_assert_uint_eq(lfuse__stub_calls(LFUSE__STUB_graph_patch), 0);
-    ck_assert(follow(&usual, g));
-    ck_assert_float_eq(result(g, y, N - 1), 6);
-    ck_assert(!follow(&cases[_i].w, g));
+    ck_assert(follow(&usual));
+    ck_assert_float_eq(result(y, N - 1), 6);
+    ck_assert(!follow(&cases[_i].w));
     lfuse__stub_counters_get(&before);
-    capture(&cases[_i].w, &g);
+    capture(&cases[_i].w);
     lfuse__stub_counters_get(&after);
     ck_assert_uint_eq(after.graph_updates - before.graph_updates, cases[_i].same);
-    ck_assert(follow(&cases[_i].w, g));
-    ck_assert_float_eq(result(g, y, N - 1), cases[_i].w.groups ? 21 : 18);
-    lfuse__native_destroy(g);
+    ck_assert(follow(&cases[_i].w));
+    ck_assert_float_eq(result(y, N - 1), cases[_i].w.groups ? 21 : 18);
 }
 
 TEST(test_order)
 {
-    lfuse__native *g = NULL, *none = NULL;
+    lfuse__native *none = NULL;
     bool fits = true;
-    capture(&usual, &g);
+    capture(&usual);
     ck_refused(lfuse__native_settle(s, g, &fits), LFUSE_ERR_STATE);
     ck_assert(!fits);
     ck_refused(lfuse__native_end(s, &none), LFUSE_ERR_STATE);
@@ -233,15 +214,13 @@ TEST(test_order)
     ck_ok(lfuse__native_end(s, &none)); /* of nothing at all */
     ck_ok(lfuse__native_launch(s, none));
     lfuse__native_destroy(none);
-    lfuse__native_destroy(g);
 }
 
 TEST(test_patches_that_fail)
 {
-    lfuse__native *g = NULL;
     bool fits = true;
     work w = usual;
-    capture(&w, &g);
+    capture(&w);
     w.factor = 9;
     lfuse__stub.patches = false;
     ck_ok(lfuse__native_follow(s, g));
@@ -254,14 +233,13 @@ TEST(test_patches_that_fail)
     ck_ok(submit(&w));
     ck_refused(lfuse__native_settle(s, g, &fits), LFUSE_ERR_DEVICE_MEMORY);
     ck_assert(!fits);
-    ck_assert(follow(&w, g)); /* what was not patched is still known */
-    ck_assert_float_eq(result(g, y, N - 1), 27);
-    lfuse__native_destroy(g);
+    ck_assert(follow(&w)); /* what was not patched is still known */
+    ck_assert_float_eq(result(y, N - 1), 27);
 }
 
 static lfuse_status scenario(lfuse_device *device)
 {
-    lfuse__native *g = NULL;
+    lfuse__native *made = NULL;
     lfuse__range *r = NULL;
     lfuse_stream *own = NULL;
     lfuse_status status = lfuse_stream_create(device, &own);
@@ -271,12 +249,12 @@ static lfuse_status scenario(lfuse_device *device)
         status = lfuse__native_begin(own);
         if (!status) {
             status = lfuse__fill(own, r, 0, (uint64_t)i, 4, BYTES);
-            lfuse_status ended = lfuse__native_end(own, &g);
+            lfuse_status ended = lfuse__native_end(own, &made);
             if (!status) status = ended;
         }
     }
-    if (!status) status = lfuse__native_launch(own, g);
-    lfuse__native_destroy(g);
+    if (!status) status = lfuse__native_launch(own, made);
+    lfuse__native_destroy(made);
     lfuse__range_release(r);
     lfuse_stream_destroy(own);
     return status;

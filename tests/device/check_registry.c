@@ -6,8 +6,6 @@
 #include "tests/stub/stub.h"
 #include "tests/support/status.h"
 
-#define SAYS(text) ck_assert_msg(strstr(lfuse_last_error(), text) != NULL, "%s", lfuse_last_error())
-
 typedef struct row {
     lfuse_device_kind kind;
     uint32_t units;
@@ -93,7 +91,7 @@ static void check_order(void)
         ck_assert_str_eq(info.name, expected[i]);
     }
     ck_refused(lfuse_device_describe(FIT, &info), LFUSE_ERR_INVALID);
-    SAYS("device index 5 is not in 0 ... 4");
+    ck_says("device index 5 is not in 0 ... 4");
 }
 
 TEST_CASE("devices", .setup = setup)
@@ -117,13 +115,13 @@ TEST(test_unfit_by_name)
     make(mixed, MIXED);
     opened = -1;
     ck_refused(lfuse_device_open("made:6", &device), LFUSE_ERR_UNSUPPORTED);
-    SAYS("device made:6");
-    SAYS("it has no compiler");
+    ck_says("device made:6");
+    ck_says("it has no compiler");
     ck_assert_int_eq(opened, -1);
     ck_assert_ptr_null(device);
     ck_refused(lfuse_device_open("made:7", &device), LFUSE_ERR_NO_DEVICE);
-    SAYS("no device \"made:7\"");
-    SAYS("made:0: it is out of order");
+    ck_says("no device \"made:7\"");
+    ck_says("made:0: it is out of order");
 }
 
 TEST(test_all_unfit)
@@ -135,25 +133,25 @@ TEST(test_all_unfit)
     make(all, 2);
     ck_ok(lfuse_device_count(&count));
     ck_assert_int_eq(count, 0);
-    SAYS("made:1: it has no compiler (the package made-driver)");
+    ck_says("made:1: it has no compiler (the package made-driver)");
     ck_refused(lfuse_device_describe(0, &info), LFUSE_ERR_NO_DEVICE);
     ck_refused(lfuse_device_open(NULL, &device), LFUSE_ERR_NO_DEVICE);
-    SAYS("made:0: it is out of order (the package made-driver)");
+    ck_says("made:0: it is out of order (the package made-driver)");
 }
 
 /* Every backend of this build says what would give a device. */
 static void check_hints(void)
 {
-    SAYS("no device: ");
-    SAYS("made: none was made (the package made-driver)");
+    ck_says("no device: ");
+    ck_says("made: none was made (the package made-driver)");
 #ifdef HAVE_CUDA
-    SAYS("cuda: ");
-    SAYS("nvidia-driver");
+    ck_says("cuda: ");
+    ck_says("nvidia-driver");
 #endif
 #ifdef HAVE_OPENCL
-    SAYS("opencl: ");
-    SAYS("ocl-icd-libopencl1");
-    SAYS("pocl-opencl-icd");
+    ck_says("opencl: ");
+    ck_says("ocl-icd-libopencl1");
+    ck_says("pocl-opencl-icd");
 #endif
 }
 
@@ -172,7 +170,7 @@ TEST(test_no_device)
     check_hints();
     ck_assert_ptr_null(device);
     ck_refused(lfuse_device_open("cloud:0", &device), LFUSE_ERR_NO_DEVICE);
-    SAYS("no device \"cloud:0\"; there are: none; this build has no backend of that name");
+    ck_says("no device \"cloud:0\"; there are: none; this build has no backend of that name");
 }
 
 /* For want of memory nobody is told of fewer devices; what is told is not kept. */
@@ -185,7 +183,7 @@ TEST_LOOP(test_shortage, 0, 2)
     make(mixed, MIXED);
     describing = shortages[_i];
     ck_refused(lfuse_device_count(&count), shortages[_i]);
-    SAYS("row 6 is not told");
+    ck_says("row 6 is not told");
     ck_assert_int_eq(count, -1);
     ck_refused(lfuse_device_describe(0, &info), shortages[_i]);
     ck_refused(lfuse_device_open(NULL, &device), shortages[_i]);

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What kernels report of their data, and when a stream says so. */
-#include "common/base/error.h"
-#include "common/device/device.h"
-#include "tests/stub/faults.h"
-#include "tests/support/status.h"
+#include "tests/device/rig.h"
 
 /* Looks up W(1) ... W(1) + W(2) - 1 of ten; W(0) is the reports' offset, W(3) the reporter. */
 static const char looking[] =
@@ -13,9 +10,6 @@ static const char looking[] =
     "    for (u64 i = GROUP(); i < W(2); i += GROUPS()) LOOK_UP((i64)(W(1) + i), 10, reports, W(3), i);\n"
     "}\n";
 
-static lfuse_device *dev;
-static lfuse_stream *stream;
-static lfuse__program *program;
 static lfuse__kernel *kernel;
 static lfuse__reports *reports[2];
 static int released;
@@ -31,39 +25,34 @@ static void release(void *data)
     released++;
 }
 
-static void begin(void)
+static void setup(void)
 {
     static char first[] = "first", second[] = "second";
     const lfuse__reports_owner owners[2] = {{first, describe, release}, {second, describe, release}};
-    test_stub_begin();
+    begin();
     released = 0;
-    ck_ok(lfuse_device_open("stub:0", &dev));
-    ck_ok(lfuse_stream_create(dev, &stream));
-    ck_ok(lfuse__program_get(dev, looking, &program));
-    ck_ok(lfuse__kernel_create(program, "looking", &kernel));
+    kernel = kernel_of(looking, "looking");
     for (int i = 0; i < 2; i++) ck_ok(lfuse__reports_create(dev, &owners[i], &reports[i]));
 }
 
-static void end(void)
+static void teardown(void)
 {
     for (int i = 0; i < 2; i++) lfuse__reports_release(reports[i]);
-    lfuse__kernel_destroy(kernel);
-    lfuse__program_release(program);
-    lfuse_stream_destroy(stream);
+    lfuse_stream_destroy(s);
+    s = NULL;
     ck_assert_int_eq(released, 2);
-    lfuse_device_close(dev);
-    test_stub_end();
+    end();
 }
 
-static lfuse_status look(lfuse_stream *s, int which, uint64_t from, uint64_t count, uint64_t reporter)
+static lfuse_status look(lfuse_stream *on, int which, uint64_t from, uint64_t count, uint64_t reporter)
 {
     const lfuse__range *range = lfuse__reports_range(reports[which]);
     lfuse__bmem *buffers[] = {range->mem};
     const uint64_t words[] = {range->offset, from, count, reporter};
     const lfuse__launch_args args = {.groups = 4, .group = 1, .nbuffers = 1, .nwords = 4, .buffers = buffers,
                                      .words = words};
-    LFUSE__TRY(lfuse__stream_watch(s, reports[which]));
-    return lfuse__launch(s, kernel, &args);
+    LFUSE__TRY(lfuse__stream_watch(on, reports[which]));
+    return lfuse__launch(on, kernel, &args);
 }
 
 static void expect(lfuse_status status, const char *message)
@@ -72,44 +61,43 @@ static void expect(lfuse_status status, const char *message)
     ck_assert_str_eq(lfuse_last_error(), message);
 }
 
-TEST_CASE("stub", .setup = begin, .teardown = end)
+TEST_CASE("stub", .setup = setup, .teardown = teardown)
 
 TEST(first_one_wins)
 {
-    ck_ok(look(stream, 0, 0, 10, 3));
-    ck_ok(lfuse_stream_synchronize(stream));
-    ck_ok(look(stream, 1, 0, 10, 3));
-    ck_ok(look(stream, 0, 7, 4, 5)); /* element 3 asks for 10 */
-    ck_ok(look(stream, 0, (uint64_t)-1, 1, 6));
-    ck_ok(look(stream, 1, (uint64_t)-2, 1, 7));
-    expect(lfuse_stream_synchronize(stream), "second 7: element 0 looks up index -2 of 10");
-    ck_ok(lfuse_stream_synchronize(stream));
-    ck_ok(look(stream, 0, 0, 10, 1)); /* what was not told is gone too */
-    ck_ok(look(stream, 1, 0, 10, 1));
-    ck_ok(lfuse_stream_synchronize(stream));
-    ck_ok(look(stream, 0, 9, 2, 8));
-    ck_ok(look(stream, 1, 9, 2, 9));
-    expect(lfuse_stream_synchronize(stream), "first 8: element 1 looks up index 10 of 10");
+    ck_ok(look(s, 0, 0, 10, 3));
+    ck_ok(lfuse_stream_synchronize(s));
+    ck_ok(look(s, 1, 0, 10, 3));
+    ck_ok(look(s, 0, 7, 4, 5)); /* element 3 asks for 10 */
+    ck_ok(look(s, 0, (uint64_t)-1, 1, 6));
+    ck_ok(look(s, 1, (uint64_t)-2, 1, 7));
+    expect(lfuse_stream_synchronize(s), "second 7: element 0 looks up index -2 of 10");
+    ck_ok(lfuse_stream_synchronize(s));
+    ck_ok(look(s, 0, 0, 10, 1)); /* what was not told is gone too */
+    ck_ok(look(s, 1, 0, 10, 1));
+    ck_ok(lfuse_stream_synchronize(s));
+    ck_ok(look(s, 0, 9, 2, 8));
+    ck_ok(look(s, 1, 9, 2, 9));
+    expect(lfuse_stream_synchronize(s), "first 8: element 1 looks up index 10 of 10");
 }
 
 TEST(nothing_is_read_without_look_ups)
 {
     const uint64_t reads = lfuse__stub_calls(LFUSE__STUB_read);
-    ck_ok(lfuse_stream_synchronize(stream));
-    ck_ok(lfuse_stream_check(stream));
+    ck_ok(lfuse_stream_synchronize(s));
+    ck_ok(lfuse_stream_check(s));
     ck_assert_uint_eq(lfuse__stub_calls(LFUSE__STUB_read), reads);
-    ck_ok(look(stream, 0, 0, 10, 3));
-    ck_ok(lfuse_stream_synchronize(stream));
-    ck_ok(lfuse_stream_synchronize(stream));
+    ck_ok(look(s, 0, 0, 10, 3));
+    ck_ok(lfuse_stream_synchronize(s));
+    ck_ok(lfuse_stream_synchronize(s));
     ck_assert_uint_eq(lfuse__stub_calls(LFUSE__STUB_read), reads + 1);
 }
 
 TEST(asking_does_not_wait)
 {
-    lfuse_stream *lazy;
     lfuse_status status;
     lfuse__stub.lazy = true;
-    ck_ok(lfuse_stream_create(dev, &lazy));
+    lfuse_stream *lazy = new_stream(dev);
     ck_ok(look(lazy, 0, 0, 10, 1));
     ck_ok(look(lazy, 0, 5, 10, 2));
     ck_ok(look(lazy, 1, 5, 10, 3));
@@ -122,21 +110,19 @@ TEST(asking_does_not_wait)
     ck_assert_int_ge(asked, 2);
     expect(status, "first 2: element 8 looks up index 13 of 10");
     ck_ok(lfuse_stream_synchronize(lazy));
-    lfuse_stream_destroy(lazy);
 }
 
 /* A stream that goes takes what it watches with it; another stream asks for itself. */
 TEST(streams_apart)
 {
-    lfuse_stream *other;
-    ck_ok(lfuse_stream_create(dev, &other));
+    lfuse_stream *other = new_stream(dev);
     ck_ok(look(other, 0, 10, 1, 1));
-    ck_ok(lfuse_stream_synchronize(stream));
-    ck_ok(look(stream, 1, 0, 1, 1));
+    ck_ok(lfuse_stream_synchronize(s));
+    ck_ok(look(s, 1, 0, 1, 1));
     expect(lfuse_stream_synchronize(other), "first 1: element 0 looks up index 10 of 10");
     ck_ok(look(other, 0, 10, 1, 1));
-    lfuse_stream_destroy(other);
-    ck_ok(lfuse_stream_synchronize(stream));
+    drop(other);
+    ck_ok(lfuse_stream_synchronize(s));
 }
 
 /* What the caller captures runs whenever he likes: the stream asks from then on. */
@@ -159,13 +145,13 @@ TEST(captured)
 
 TEST(failing_reads)
 {
-    ck_ok(look(stream, 0, 10, 1, 1));
+    ck_ok(look(s, 0, 10, 1, 1));
     lfuse__stub_fail(LFUSE__STUB_read, 1, false, LFUSE_ERR_DEVICE);
-    ck_assert_int_eq(lfuse_stream_synchronize(stream), LFUSE_ERR_DEVICE);
+    ck_assert_int_eq(lfuse_stream_synchronize(s), LFUSE_ERR_DEVICE);
     lfuse__stub_fail(LFUSE__STUB_fill, 1, false, LFUSE_ERR_DEVICE);
-    ck_assert_int_eq(lfuse_stream_synchronize(stream), LFUSE_ERR_DEVICE);
-    expect(lfuse_stream_synchronize(stream), "first 1: element 0 looks up index 10 of 10");
-    ck_ok(lfuse_stream_synchronize(stream));
+    ck_assert_int_eq(lfuse_stream_synchronize(s), LFUSE_ERR_DEVICE);
+    expect(lfuse_stream_synchronize(s), "first 1: element 0 looks up index 10 of 10");
+    ck_ok(lfuse_stream_synchronize(s));
 }
 
 TEST_SUITE("reports", CK_NOFORK)

@@ -3,10 +3,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "common/base/error.h"
-#include "common/device/device.h"
-#include "tests/stub/faults.h"
-#include "tests/support/status.h"
+#include "tests/device/rig.h"
 
 enum { N = 1000 };
 
@@ -18,13 +15,13 @@ static const char doubling[] =
     "    for (u64 i = GROUP(); i < W(2); i += GROUPS()) STORE_f32(y, (i64)i, 2 * LOAD_f32(x, (i64)i));\n"
     "}\n";
 
-static lfuse_status launch_doubling(lfuse_stream *s, lfuse__kernel *kernel, lfuse__range *x, lfuse__range *y, int n)
+static lfuse_status launch_doubling(lfuse_stream *on, lfuse__kernel *kernel, lfuse__range *x, lfuse__range *y, int n)
 {
     lfuse__bmem *buffers[] = {x->mem, y->mem};
     const uint64_t words[] = {x->offset, y->offset, (uint64_t)n};
     const lfuse__launch_args args = {.groups = 4, .group = 1, .nbuffers = 2, .nwords = 3, .buffers = buffers,
                                      .words = words};
-    return lfuse__launch(s, kernel, &args);
+    return lfuse__launch(on, kernel, &args);
 }
 
 /* ---- what works ---- */
@@ -33,7 +30,7 @@ static lfuse_status launch_doubling(lfuse_stream *s, lfuse__kernel *kernel, lfus
 static lfuse_status whole(lfuse_device *device)
 {
     static float given[N], got[N];
-    lfuse_stream *s = NULL, *other = NULL;
+    lfuse_stream *first = NULL, *other = NULL;
     lfuse_event *e = NULL;
     lfuse__range *x = NULL, *y = NULL;
     lfuse__program *program = NULL;
@@ -41,23 +38,23 @@ static lfuse_status whole(lfuse_device *device)
     lfuse_status status;
 
     for (int i = 0; i < N; i++) given[i] = (float)i, got[i] = -1;
-    if ((status = lfuse_stream_create(device, &s))) goto out;
+    if ((status = lfuse_stream_create(device, &first))) goto out;
     if ((status = lfuse_stream_create(device, &other))) goto out;
     if ((status = lfuse_event_create(device, &e))) goto out;
     if ((status = lfuse__range_create(device, sizeof given, &x))) goto out;
     if ((status = lfuse__range_create(device, sizeof given, &y))) goto out;
     if ((status = lfuse__program_get(device, doubling, &program))) goto out;
     if ((status = lfuse__kernel_create(program, "doubling", &kernel))) goto out;
-    if ((status = lfuse__write(s, x, 0, given, sizeof given))) goto out;
-    if ((status = lfuse__fill(s, y, 0, 0xffffffff, 4, sizeof given))) goto out;
-    if ((status = launch_doubling(s, kernel, x, y, N))) goto out;
-    if ((status = lfuse_event_record(e, s))) goto out;
+    if ((status = lfuse__write(first, x, 0, given, sizeof given))) goto out;
+    if ((status = lfuse__fill(first, y, 0, 0xffffffff, 4, sizeof given))) goto out;
+    if ((status = launch_doubling(first, kernel, x, y, N))) goto out;
+    if ((status = lfuse_event_record(e, first))) goto out;
     if ((status = lfuse_event_wait(e, other))) goto out;
     if ((status = lfuse__copy(other, x, 0, y, 0, sizeof given))) goto out;
     if ((status = lfuse__read(other, x, 0, got, sizeof got))) goto out;
     if ((status = lfuse_stream_synchronize(other))) goto out;
     for (int i = 0; i < N; i++) ck_assert_float_eq(got[i], 2 * (float)i);
-    if ((status = lfuse_stream_synchronize(s))) goto out;
+    if ((status = lfuse_stream_synchronize(first))) goto out;
     status = lfuse_event_query(e);
 out:
     lfuse__kernel_destroy(kernel);
@@ -66,7 +63,7 @@ out:
     lfuse__range_release(y);
     lfuse_event_destroy(e);
     lfuse_stream_destroy(other);
-    lfuse_stream_destroy(s);
+    lfuse_stream_destroy(first);
     return status;
 }
 
@@ -75,96 +72,63 @@ static void lazy(void)
     lfuse__stub.lazy = true;
 }
 
-TEST_CASE("works")
+TEST_CASE("works", .setup = test_stub_begin, .teardown = end)
 
 TEST_LOOP(test_whole, 0, 2)
 {
-    lfuse_device *device;
     lfuse__stub_call call;
-    test_stub_begin();
     lfuse__stub.lazy = _i != 0;
-    ck_ok(lfuse_device_open("stub:0", &device));
-    ck_ok(whole(device));
+    open_device();
+    ck_ok(whole(dev));
     ck_assert(lfuse__stub_call_get(0, &call));
     ck_assert_str_eq(call.kernel, "doubling");
     ck_assert_uint_eq(call.groups, 4);
     ck_assert_uint_eq(call.words[2], N);
-    lfuse_device_close(device);
-    test_stub_end();
 }
 
 /* The range is given back while the stream has not yet used it: nobody else may get the memory before. */
 TEST(test_memory_waits_for_work)
 {
     static float given[N], got[N];
-    lfuse_device *device;
-    lfuse_stream *s, *hasty;
-    lfuse__range *x, *y, *z;
-    test_stub_begin();
     lazy();
-    ck_ok(lfuse_device_open("stub:0", &device));
-    ck_ok(lfuse_stream_create(device, &s));
-    ck_ok(lfuse_stream_create(device, &hasty));
+    open_device();
+    lfuse_stream *hasty = new_stream(dev);
     for (int i = 0; i < N; i++) given[i] = (float)i;
-    ck_ok(lfuse__range_create(device, sizeof given, &x));
-    ck_ok(lfuse__range_create(device, sizeof given, &y));
+    lfuse__range *x = take(sizeof given), *y = take(sizeof given);
     ck_ok(lfuse__write(s, x, 0, given, sizeof given));
     ck_ok(lfuse__copy(s, y, 0, x, 0, sizeof given));
     const uint64_t in_use = x->address;
-    lfuse__range_release(x);
-    ck_ok(lfuse__range_create(device, sizeof given, &z));
+    give_back(x);
+    lfuse__range *z = take(sizeof given);
     ck_assert_uint_ne(z->address, in_use);
     ck_ok(lfuse__fill(hasty, z, 0, 0, 4, sizeof given));
     ck_ok(lfuse_stream_synchronize(hasty));
     ck_ok(lfuse__read(s, y, 0, got, sizeof got));
     ck_ok(lfuse_stream_synchronize(s));
     ck_assert(!memcmp(given, got, sizeof got));
-    lfuse__range_release(y);
-    lfuse__range_release(z);
-    lfuse_stream_destroy(s);
-    lfuse_stream_destroy(hasty);
-    lfuse_device_close(device);
-    test_stub_end();
 }
 
 /* A direct copy between devices holds its source until it is done: the source's own device knows nothing of it. */
 TEST(test_copy_holds_its_source)
 {
-    lfuse_device *device, *other;
-    lfuse_stream *s;
-    lfuse__range *from, *to;
-    test_stub_begin();
     lazy();
     lfuse__stub.peer = true;
-    ck_ok(lfuse_device_open("stub:0", &device));
-    ck_ok(lfuse_device_open("stub:1", &other));
-    ck_ok(lfuse_stream_create(device, &s));
-    ck_ok(lfuse__range_create(other, 4 * N, &from));
-    ck_ok(lfuse__range_create(device, 4 * N, &to));
+    open_device();
+    lfuse__range *from = take_of(new_device("stub:1"), 4 * N), *to = take(4 * N);
     ck_ok(lfuse__copy_across(s, to, 0, from, 0, 4 * N));
     ck_assert_int_eq(atomic_load(&from->references), 2);
     ck_ok(lfuse_stream_synchronize(s));
     ck_assert_int_eq(atomic_load(&from->references), 1);
-    lfuse__range_release(from);
-    lfuse__range_release(to);
-    lfuse_stream_destroy(s);
-    lfuse_device_close(other);
-    lfuse_device_close(device);
-    test_stub_end();
 }
 
 TEST(test_compile_error)
 {
-    lfuse_device *device;
     lfuse__program *program;
-    test_stub_begin();
-    ck_ok(lfuse_device_open("stub:0", &device));
-    ck_assert_int_eq(lfuse__program_get(device, "KERNEL(bad, 1, 0, PARAMS_1) { no_such_word(1) }\n", &program),
+    open_device();
+    ck_assert_int_eq(lfuse__program_get(dev, "KERNEL(bad, 1, 0, PARAMS_1) { no_such_word(1) }\n", &program),
                      LFUSE_ERR_COMPILE);
-    ck_assert_msg(strstr(lfuse_last_error(), "no_such_word"), "%s", lfuse_last_error());
-    ck_ok(whole(device));
-    lfuse_device_close(device);
-    test_stub_end();
+    ck_says("no_such_word");
+    ck_ok(whole(dev));
 }
 
 /* ---- products ---- */
@@ -202,28 +166,24 @@ TEST_LOOP(test_product, 0, sizeof product_cases / sizeof product_cases[0])
     enum { M = 5, K = 7, COLUMNS = 4, LD = 9 };
     const product_case *p = &product_cases[_i];
     double buffers[4][LD * LD], before[LD * LD];
-    lfuse__range *ranges[4], *workspace;
+    lfuse__range *ranges[4];
     lfuse__gemm_candidate candidates[4];
     lfuse__gemm *gemm;
-    lfuse_device *device;
-    lfuse_stream *s;
     int count;
     const lfuse__gemm_desc desc = {.type = p->type, .ta = p->ta, .tb = p->tb, .has_beta = p->beta != 0,
                                    .epilogue = p->epilogue, .m = M, .n = COLUMNS, .k = K, .lda = LD, .ldb = LD,
                                    .ldc = LD};
-    test_stub_begin();
-    ck_ok(lfuse_device_open("stub:0", &device));
-    ck_ok(lfuse_stream_create(device, &s));
+    open_device();
     for (int b = 0; b < 4; b++) {
         for (int i = 0; i < LD * LD; i++) set_element(buffers[b], p->type, i, (i * (b + 3)) % 5 - 2);
-        ck_ok(lfuse__range_create(device, sizeof buffers[b], &ranges[b]));
+        ranges[b] = take(sizeof buffers[b]);
         ck_ok(lfuse__write(s, ranges[b], 0, buffers[b], sizeof buffers[b]));
     }
     memcpy(before, buffers[2], sizeof before);
-    ck_ok(lfuse__gemm_candidates(device, &desc, 4, candidates, &count));
+    ck_ok(lfuse__gemm_candidates(dev, &desc, 4, candidates, &count));
     ck_assert_int_eq(count, 2);
-    ck_ok(lfuse__range_create(device, candidates[0].workspace, &workspace));
-    ck_ok(lfuse__gemm_prepare(device, &desc, &candidates[0], &gemm));
+    lfuse__range *workspace = take(candidates[0].workspace);
+    ck_ok(lfuse__gemm_prepare(dev, &desc, &candidates[0], &gemm));
     const lfuse__gemm_args args = {
         .alpha = p->alpha, .beta = p->beta, .a = ranges[0]->mem, .b = ranges[1]->mem, .c = ranges[2]->mem,
         .bias = ranges[3]->mem, .workspace = workspace->mem, .a_offset = ranges[0]->offset,
@@ -247,49 +207,34 @@ TEST_LOOP(test_product, 0, sizeof product_cases / sizeof product_cases[0])
     for (int i = 0; i < M; i++)
         ck_assert_double_eq(element(buffers[2], p->type, i * LD + COLUMNS), element(before, p->type, i * LD + COLUMNS));
     lfuse__gemm_destroy(gemm);
-    for (int b = 0; b < 4; b++) lfuse__range_release(ranges[b]);
-    lfuse__range_release(workspace);
-    lfuse_stream_destroy(s);
-    lfuse_device_close(device);
-    test_stub_end();
 }
 
 TEST(test_product_declined)
 {
     lfuse__gemm_candidate candidate;
     lfuse__gemm_desc desc = {.type = LFUSE_F16, .m = 2, .n = 2, .k = 2, .lda = 2, .ldb = 2, .ldc = 2};
-    lfuse_device *device;
     int count;
-    test_stub_begin();
-    ck_ok(lfuse_device_open("stub:0", &device));
-    ck_ok(lfuse__gemm_candidates(device, &desc, 1, &candidate, &count));
+    open_device();
+    ck_ok(lfuse__gemm_candidates(dev, &desc, 1, &candidate, &count));
     lfuse__stub.decline_types = 1u << LFUSE_F16;
-    ck_assert_int_eq(lfuse__gemm_candidates(device, &desc, 1, &candidate, &count), LFUSE_ERR_UNSUPPORTED);
+    ck_assert_int_eq(lfuse__gemm_candidates(dev, &desc, 1, &candidate, &count), LFUSE_ERR_UNSUPPORTED);
     desc.type = LFUSE_F32;
     desc.epilogue = LFUSE__EP_BIAS;
-    ck_ok(lfuse__gemm_candidates(device, &desc, 1, &candidate, &count));
+    ck_ok(lfuse__gemm_candidates(dev, &desc, 1, &candidate, &count));
     lfuse__stub.decline_epilogues = 1u << LFUSE__EP_BIAS;
-    ck_assert_int_eq(lfuse__gemm_candidates(device, &desc, 1, &candidate, &count), LFUSE_ERR_UNSUPPORTED);
-    lfuse_device_close(device);
-    test_stub_end();
+    ck_assert_int_eq(lfuse__gemm_candidates(dev, &desc, 1, &candidate, &count), LFUSE_ERR_UNSUPPORTED);
 }
 
 /* ---- native graphs, and the caller's capture ---- */
 
-TEST_CASE("graphs")
+TEST_CASE("graphs", .setup = begin, .teardown = end)
 
 TEST(test_native_graph)
 {
     static float got[4];
     lfuse__stub_counters counters;
     lfuse__native *graph = NULL;
-    lfuse_device *device;
-    lfuse_stream *s;
-    lfuse__range *x;
-    test_stub_begin();
-    ck_ok(lfuse_device_open("stub:0", &device));
-    ck_ok(lfuse_stream_create(device, &s));
-    ck_ok(lfuse__range_create(device, sizeof got, &x));
+    lfuse__range *x = take(sizeof got);
     for (uint64_t turn = 1; turn <= 2; turn++) {
         ck_ok(lfuse__native_begin(s));
         ck_ok(lfuse__fill(s, x, 0, 0x3f800000 * turn, 4, sizeof got));
@@ -306,46 +251,32 @@ TEST(test_native_graph)
     ck_assert_uint_eq(counters.graph_captures, 1);
     ck_assert_uint_eq(counters.graph_updates, 1);
     lfuse__native_destroy(graph);
-    lfuse__range_release(x);
-    lfuse_stream_destroy(s);
-    lfuse_device_close(device);
-    test_stub_end();
 }
 
 TEST(test_caller_captures)
 {
     static float given[2] = {3, 4}, got[2] = {0};
     lfuse__stub_native native = {.capturing = true};
-    lfuse_device *device;
-    lfuse_stream *s, *own;
-    lfuse__range *x, *y;
+    lfuse__range *x = take(sizeof got), *y = take(sizeof got);
+    lfuse_stream *theirs;
     bool capturing = false;
-    test_stub_begin();
-    ck_ok(lfuse_device_open("stub:0", &device));
-    ck_ok(lfuse_stream_create(device, &own));
-    ck_ok(lfuse_stream_wrap(device, &native, &s));
-    ck_assert_ptr_eq(lfuse_stream_native(s), &native);
-    ck_ok(lfuse__stream_capturing(s, &capturing));
+    ck_ok(lfuse_stream_wrap(dev, &native, &theirs));
+    ck_assert_ptr_eq(lfuse_stream_native(theirs), &native);
+    ck_ok(lfuse__stream_capturing(theirs, &capturing));
     ck_assert(capturing);
-    ck_ok(lfuse__range_create(device, sizeof got, &x));
-    ck_ok(lfuse__range_create(device, sizeof got, &y));
-    ck_ok(lfuse__copy(s, y, 0, x, 0, sizeof got));
-    ck_ok(lfuse__write(own, x, 0, given, sizeof given));
+    ck_ok(lfuse__copy(theirs, y, 0, x, 0, sizeof got));
+    ck_ok(lfuse__write(s, x, 0, given, sizeof given));
     native.capturing = false;
-    ck_ok(lfuse_stream_synchronize(own));
+    ck_ok(lfuse_stream_synchronize(s));
     lfuse__stub_native_run(&native);
-    ck_ok(lfuse__read(own, y, 0, got, sizeof got));
-    ck_ok(lfuse_stream_synchronize(own));
+    ck_ok(lfuse__read(s, y, 0, got, sizeof got));
+    ck_ok(lfuse_stream_synchronize(s));
     ck_assert(!memcmp(given, got, sizeof got));
     lfuse__stub_native_clear(&native);
-    lfuse__range_release(x);
-    lfuse__range_release(y);
-    lfuse_stream_destroy(s);
-    lfuse_stream_destroy(own);
+    give_back(x), give_back(y);
+    lfuse_stream_destroy(theirs);
     native.foreign = true;
-    ck_assert_int_eq(lfuse_stream_wrap(device, &native, &s), LFUSE_ERR_CONTEXT);
-    lfuse_device_close(device);
-    test_stub_end();
+    ck_assert_int_eq(lfuse_stream_wrap(dev, &native, &theirs), LFUSE_ERR_CONTEXT);
 }
 
 /* ---- faults ---- */
@@ -410,42 +341,35 @@ TEST_LOOP(test_device_lost, 0, 2)
 }
 
 /* A child of fork may destroy, which does nothing, and is refused everything else. */
-static int use_in_child(lfuse_device *device, lfuse_stream *s, lfuse__range *x)
+static int use_in_child(lfuse__range *x)
 {
     lfuse_device *another;
     uint64_t a, b;
     if (lfuse_device_open("stub:0", &another) != LFUSE_ERR_FORKED) return 1;
-    if (lfuse_device_memory(device, &a, &b) != LFUSE_ERR_FORKED) return 2;
+    if (lfuse_device_memory(dev, &a, &b) != LFUSE_ERR_FORKED) return 2;
     if (lfuse_stream_synchronize(s) != LFUSE_ERR_FORKED) return 3;
     if (lfuse__fill(s, x, 0, 0, 4, 8) != LFUSE_ERR_FORKED) return 4;
     if (!lfuse_last_error()[0]) return 5;
     lfuse__range_release(x);
     lfuse_stream_destroy(s);
-    lfuse_device_close(device);
+    lfuse_device_close(dev);
     return 0;
 }
 
 TEST(test_fork)
 {
-    lfuse_device *device;
-    lfuse_stream *s;
-    lfuse__range *x;
     int result = -1;
-    test_stub_begin();
-    ck_ok(lfuse_device_open("stub:0", &device));
-    ck_ok(lfuse_stream_create(device, &s));
-    ck_ok(lfuse__range_create(device, 64, &x));
+    begin();
+    lfuse__range *x = take(64);
     pid_t child = fork();
     ck_assert_int_ge(child, 0);
-    if (child == 0) _exit(use_in_child(device, s, x));
+    if (child == 0) _exit(use_in_child(x));
     ck_assert_int_eq(waitpid(child, &result, 0), child);
     ck_assert(WIFEXITED(result));
     ck_assert_int_eq(WEXITSTATUS(result), 0);
     ck_ok(lfuse__fill(s, x, 0, 0, 4, 8));
-    lfuse__range_release(x);
-    lfuse_stream_destroy(s);
-    lfuse_device_close(device);
-    test_stub_end();
+    give_back(x);
+    end();
 }
 
 TEST_SUITE("stub", CK_NOFORK)

@@ -179,7 +179,7 @@ static void check_number(lfuse__op op, lfuse_type type, int at, double number)
         lfuse_output(g, "y", build(g, op, x, number_of(g, form, number), at));
         if (form == CONSTANT && negative_power(op, at, number)) {
             ck_assert_int_eq(lfuse_graph_check(g), LFUSE_ERR_INVALID);
-            ck_assert_msg(strstr(lfuse_last_error(), " to the power of -") != NULL, "%s", lfuse_last_error());
+            ck_says(" to the power of -");
             drop(g);
             continue;
         }

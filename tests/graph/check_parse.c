@@ -281,7 +281,7 @@ TEST(long_names)
             lfuse_graph_destroy(read);
         } else {
             ck_assert_int_eq(lfuse__graph_parse(text, &read), LFUSE_ERR_INVALID);
-            ck_assert_msg(strstr(lfuse_last_error(), "the name has more than 63 characters"), "%s", lfuse_last_error());
+            ck_says("the name has more than 63 characters");
         }
     }
 }

@@ -29,11 +29,11 @@ TEST(members_that_are_not_contiguous)
     lfuse_group group = group_of(&m, LFUSE_RULE_ADAMW);
     lfuse_optimizer *o = optimizer_of(&m, &options, &group);
     FAILS(LFUSE_ERR_UNSUPPORTED, lfuse_optimizer_step(o, m.stream, 1, &parts, NULL));
-    ck_assert_msg(strstr(lfuse_last_error(), "member 0 of \"gradients\" is not contiguous"), "%s", lfuse_last_error());
+    ck_says("member 0 of \"gradients\" is not contiguous");
     model_step(&m, o, 1);
     group.parameters = parts;
     FAILS(LFUSE_ERR_UNSUPPORTED, creates(&options, &group));
-    ck_assert_msg(strstr(lfuse_last_error(), "of \"parameters\""), "%s", lfuse_last_error());
+    ck_says("of \"parameters\"");
 }
 
 TEST(gradients_of_another_shape)
@@ -47,7 +47,7 @@ TEST(gradients_of_another_shape)
     lfuse_group group = group_of(&m, LFUSE_RULE_ADAFACTOR);
     lfuse_optimizer *o = optimizer_of(&m, &options, &group);
     rig_fails(lfuse_optimizer_step(o, m.stream, 1, &other.gradients, NULL), LFUSE_ERR_SHAPE, "step");
-    ck_assert_msg(strstr(lfuse_last_error(), "2 x 3"), "%s", lfuse_last_error());
+    ck_says("2 x 3");
     model_step(&m, o, 1);
 }
 
@@ -76,7 +76,7 @@ TEST(bad_numbers)
         lfuse_group group = group_of(&m, bad[i].rule);
         memcpy((char *)&group.hyper + bad[i].field, &bad[i].value, sizeof(double));
         ck_assert_msg(creates(&options, &group) == LFUSE_ERR_INVALID, "number %zu is taken", i);
-        ck_assert_ptr_nonnull(strstr(lfuse_last_error(), "group 0"));
+        ck_says("group 0");
     }
     FAILS(LFUSE_ERR_INVALID, lfuse_hyper_defaults((lfuse_rule)0, &hyper));
     FAILS(LFUSE_ERR_INVALID, lfuse_hyper_defaults((lfuse_rule)99, &hyper));
@@ -162,7 +162,7 @@ TEST(bad_steps)
     inputs.grad_scale = m.p[3];
     FAILS(LFUSE_ERR_SHAPE, lfuse_optimizer_step(o, m.stream, 1, &short_one.gradients, NULL));
     FAILS(LFUSE_ERR_SHAPE, lfuse_optimizer_step(o, m.stream, 1, &long_one.gradients, NULL));
-    ck_assert_ptr_nonnull(strstr(lfuse_last_error(), "parameter 2 has 2500"));
+    ck_says("parameter 2 has 2500");
     FAILS(LFUSE_ERR_TYPE, lfuse_optimizer_step(o, m.stream, 1, &half.gradients, NULL));
     FAILS(LFUSE_ERR_INVALID, lfuse_optimizer_step(o, m.stream, 1, &nothing, NULL));
     FAILS(LFUSE_ERR_INVALID, lfuse_optimizer_step(o, m.stream, 1, NULL, NULL));
@@ -207,7 +207,7 @@ TEST(inputs_that_are_not_numbers)
         lfuse_step_inputs bad = good;
         *(i / 2 == 0 ? &bad.grad_scale : i / 2 == 1 ? &bad.lr : &bad.found_inf) = i % 2 ? vector : wide;
         FAILS(LFUSE_ERR_TYPE, lfuse_optimizer_step(o, m.stream, 1, &m.gradients, &bad));
-        ck_assert_msg(strstr(lfuse_last_error(), "not f32 of rank 0"), "%s", lfuse_last_error());
+        ck_says("not f32 of rank 0");
     }
 }
 

@@ -295,7 +295,7 @@ static void refused(lfuse_device *device)
     int n = bind(&l, b);
     b[2] = lfuse_bind_list("rows", l.list[COLUMN_SUM]); /* of which there are more */
     rig_fails(lfuse_plan_run(plan, stream, b, n), LFUSE_ERR_SHAPE, "rows");
-    ck_assert_msg(strstr(lfuse_last_error(), "one for each row of x"), "%s", lfuse_last_error());
+    ck_says("one for each row of x");
     /* As many elements in other rows. */
     lfuse_tensor *flat = new_view(l.m[1].tensors[Y], 2, (const int64_t[]){ 3, 2 }, NULL, 0);
     lfuse_list *list = new_list(device, LFUSE_F32, 2, (lfuse_tensor *[]){ l.m[0].tensors[Y], flat });
@@ -308,7 +308,7 @@ static void refused(lfuse_device *device)
     b[1] = lfuse_bind_list("b", l.list[X]);
     b[2] = lfuse_bind_list("c", l.list[ROW_SUM]);
     rig_fails(lfuse_plan_run(plan, stream, b, 3), LFUSE_ERR_SHAPE, "a");
-    ck_assert_msg(strstr(lfuse_last_error(), "1 matrices of "), "%s", lfuse_last_error());
+    ck_says("1 matrices of ");
 }
 
 TEST(lists_that_do_not_go_together) { on_every_device(refused); }

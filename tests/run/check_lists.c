@@ -175,10 +175,10 @@ TEST(nothing_to_choose_from)
     {
         lfuse_binding b[] = { lfuse_bind_list("x", none), lfuse_bind_tensor("most", total) };
         FAILS(LFUSE_ERR_SHAPE, lfuse_plan_run(plan, stream, b, 2));
-        ck_assert_ptr_nonnull(strstr(lfuse_last_error(), "list \"x\" has no members"));
+        ck_says("list \"x\" has no members");
         b[0] = lfuse_bind_list("x", three);
         FAILS(LFUSE_ERR_SHAPE, lfuse_plan_run(plan, stream, b, 2));
-        ck_assert_ptr_nonnull(strstr(lfuse_last_error(), "member 2 of list \"x\" has no elements"));
+        ck_says("member 2 of list \"x\" has no elements");
         b[0] = lfuse_bind_list("x", two);
         OK(lfuse_plan_run(plan, stream, b, 2));
     }
@@ -220,7 +220,7 @@ TEST(lists_of_numbers)
         }
         b[0].as.list = lw;
         FAILS(LFUSE_ERR_SHAPE, lfuse_plan_run(plan, stream, b, 4));
-        ck_assert_ptr_nonnull(strstr(lfuse_last_error(), "member 0 of \"rate\", a list of numbers, has 3 elements"));
+        ck_says("member 0 of \"rate\", a list of numbers, has 3 elements");
     }
 }
 

@@ -273,7 +273,7 @@ TEST(no_algorithm_works)
                                       lfuse_input(g, "b", LFUSE_F32, 2, LFUSE_DIMS(8, 6))));
     lfuse_plan *plan = new_plan(dev, g, &measuring);
     FAILS(LFUSE_ERR_UNSUPPORTED, lfuse_plan_run(plan, stream, bind, 3));
-    ck_assert_msg(strstr(lfuse_last_error(), "none of 2 algorithms works") != NULL, "%s", lfuse_last_error());
+    ck_says("none of 2 algorithms works");
     lfuse__stub.gemm_failing = 0;
     OK(lfuse_plan_run(plan, stream, bind, 3));
     NEAR(values(d)[0], 0 * 0 + 1 * 6 + 2 * 12 + 3 * 18 + 4 * 24 + 5 * 30 + 6 * 36 + 7 * 42);

@@ -37,9 +37,9 @@ TEST(a_launch_that_fails)
     for (int i = 0; i < 3; i++) OK(lfuse_instance_run(in, b, 3));
     lfuse__stub_fail(LFUSE__STUB_graph_launch, 1, false, LFUSE_ERR_DEVICE);
     FAILS(LFUSE_ERR_DEVICE, lfuse_instance_run(in, b, 3));
-    ck_assert_msg(strstr(lfuse_last_error(), "native graph") != NULL, "%s", lfuse_last_error());
+    ck_says("native graph");
     FAILS(LFUSE_ERR_STATE, lfuse_instance_run(in, b, 3)); /* parts of it may have run */
-    ck_assert_msg(strstr(lfuse_last_error(), "native graph") != NULL, "%s", lfuse_last_error());
+    ck_says("native graph");
     drop(in);
     chain_times(plan, x, y, 2, 4);
 }

@@ -153,8 +153,7 @@ TEST(indices_out_of_range)
     OK(lfuse_plan_run(plan, stream, BINDINGS(lfuse_bind_tensor("x", x), lfuse_bind_tensor("at", at),
                                              lfuse_bind_tensor("y", y), lfuse_bind_size("rows", 4))));
     FAILS(LFUSE_ERR_INDEX, lfuse_stream_synchronize(stream));
-    ck_assert_msg(strstr(lfuse_last_error(), "(scatter 3 x 2 (y (scatter_add x at rows)))") != NULL, "%s",
-                  lfuse_last_error());
+    ck_says("(scatter 3 x 2 (y (scatter_add x at rows)))");
     ck_assert_float_eq(values(y)[6], 6);
     ck_assert_float_eq(values(y)[7], 8);
     ck_assert_float_eq(values(y)[4], 0);

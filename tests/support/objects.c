@@ -95,6 +95,13 @@ MAKER(optimizer, optimizer,
        const lfuse_group *groups),
       lfuse_optimizer_create(device, options, count, groups, &made_))
 
+MAKER(device, device, (test_place at, const char *name), lfuse_device_open(name, &made_))
+
+void objects_destroy_device(void *object)
+{
+    lfuse_device_close(object);
+}
+
 lfuse_graph *new_graph(void)
 {
     return objects_own(lfuse_graph_create(), objects_destroy_graph);

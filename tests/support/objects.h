@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Objects that a test makes. A call that fails ends the test and names its line; what was made is destroyed when the
- * test is over, the last one first, in front of the case's teardown. Not for threads of a test's own, nor for .before.
- * A test of a suite that is made in Check's own way has to destroy its objects itself.
+ * Objects that a test makes, and devices that it opens. A call that fails ends the test and names its line; what was
+ * made is destroyed when the test is over, the last one first, in front of the case's teardown. Not for threads of a
+ * test's own, nor for .before. A test of a suite that is made in Check's own way has to destroy its objects itself.
  */
 #ifndef TESTS_SUPPORT_OBJECTS_H
 #define TESTS_SUPPORT_OBJECTS_H
@@ -20,6 +20,7 @@ typedef struct test_place {
 #define new_tensor(...) objects_tensor(TEST_HERE, __VA_ARGS__)
 #define new_view(...) objects_view(TEST_HERE, __VA_ARGS__)
 #define new_list(...) objects_list(TEST_HERE, __VA_ARGS__)
+#define new_device(name) objects_device(TEST_HERE, name)
 #define new_stream(device) objects_stream(TEST_HERE, device)
 #define new_event(device) objects_event(TEST_HERE, device)
 #define new_plan(...) objects_plan(TEST_HERE, __VA_ARGS__)
@@ -37,7 +38,7 @@ lfuse_tensor *own_tensor(lfuse_tensor *tensor); /* that was made in another way;
 /* Destroys one before the test is over, whoever made it; of the kinds above. */
 #define drop(object)                                                                                                   \
     objects_drop(object, _Generic((object), lfuse_tensor *: objects_destroy_tensor,                                    \
-                                  lfuse_list *: objects_destroy_list,                                                  \
+                                  lfuse_list *: objects_destroy_list, lfuse_device *: objects_destroy_device,          \
                                   lfuse_stream *: objects_destroy_stream, lfuse_event *: objects_destroy_event,        \
                                   lfuse_graph *: objects_destroy_graph, lfuse_plan *: objects_destroy_plan,            \
                                   lfuse_instance *: objects_destroy_instance,                                          \
@@ -52,6 +53,7 @@ void objects_begin(void);
 void *objects_own(void *object, void (*destroy)(void *object));
 void objects_drop(void *object, void (*destroy)(void *object));
 void objects_destroy_tensor(void *object);
+void objects_destroy_device(void *object);
 void objects_destroy_list(void *object);
 void objects_destroy_stream(void *object);
 void objects_destroy_event(void *object);
@@ -67,6 +69,7 @@ lfuse_tensor *objects_view(test_place at, const lfuse_tensor *parent, int rank, 
                         const int64_t *strides, int64_t offset);
 lfuse_list *objects_list(test_place at, lfuse_device *device, lfuse_type type, int64_t count,
                       lfuse_tensor *const *members);
+lfuse_device *objects_device(test_place at, const char *name);
 lfuse_stream *objects_stream(test_place at, lfuse_device *device);
 lfuse_event *objects_event(test_place at, lfuse_device *device);
 lfuse_plan *objects_plan(test_place at, lfuse_device *device, const lfuse_graph *graph,

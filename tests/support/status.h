@@ -19,5 +19,4 @@
                       lfuse_status_name(status), lfuse_last_error());                                                  \
         ck_assert_msg(lfuse_last_error()[0] != '\0', "no message");                                                    \
     } while (0)
-
 #endif

@@ -87,9 +87,9 @@ static void check_none(const char *words)
     reopen();
     check_chosen(LFUSE_EFFORT_MEASURE, 4, 3, true);
     FAILS(LFUSE_ERR_IO, lfuse_wisdom_import(dev, NULL, &count));
-    ck_assert_msg(strstr(lfuse_last_error(), words) != NULL, "%s", lfuse_last_error());
+    ck_says(words);
     FAILS(LFUSE_ERR_IO, lfuse_wisdom_export(dev, NULL));
-    ck_assert_msg(strstr(lfuse_last_error(), words) != NULL, "%s", lfuse_last_error());
+    ck_says(words);
 }
 
 TEST(off)
