@@ -6,7 +6,7 @@
 
 /* ---- loading ---- */
 
-TEST_CASE("slots", .setup = load_fakes)
+TEST_CASE("slots", .setup = load_fakes, .teardown = nothing_is_left)
 
 TEST(test_old_driver)
 {
@@ -89,26 +89,22 @@ TEST(test_facts)
     FAILS(cuda->describe(7, &facts), LFUSE_ERR_NO_DEVICE);
     FAILS(cuda->open(7, &dev), LFUSE_ERR_NO_DEVICE);
     SAYS("cuDeviceGet(7)");
-    close_device(dev);
 }
 
 TEST(test_adopt)
 {
     lfuse__bdevice *first = open_device(0), *dev = NULL;
-    lfuse__bmem *mem;
     CUcontext popped;
     FAILS(cuda->adopt(NULL, NULL, &dev), LFUSE_ERR_INVALID);
     OK(cuda->adopt(first->context, NULL, &dev));
+    objects_own(dev, close_device);
     ck_assert_str_eq(dev->device.facts.info.name, "cuda:0");
     /* The context is current already: nothing is pushed. */
     lfuse__cu.CtxPushCurrent(first->context);
     arrange("");
-    OK(cuda->alloc(dev, LFUSE__ALLOC_DEVICE, 64, &mem));
-    cuda->free(mem);
+    give_back(memory_on(dev, 64));
     ck_assert_uint_eq(fake_calls("cuCtxPushCurrent"), 0);
     lfuse__cu.CtxPopCurrent(&popped);
-    cuda->close(dev);
-    close_device(first);
 }
 
 /* ---- memory ---- */
@@ -116,11 +112,10 @@ TEST(test_adopt)
 TEST(test_copies)
 {
     lfuse__bdevice *dev = open_device(0), *other = open_device(1);
-    lfuse__bmem *m[3], *far;
-    lfuse__bstream *s;
+    lfuse__bmem *m[3];
     char host[64] = "0123456789abcdef", back[64] = "";
     lfuse__mem_info info;
-    OK(cuda->stream_create(dev, &s));
+    lfuse__bstream *s = stream_on(dev);
     for (int kind = 0; kind < 3; kind++) {
         OK(cuda->alloc(dev, (lfuse__alloc_kind)kind, 256, &m[kind]));
         cuda->mem_info(m[kind], &info);
@@ -129,7 +124,7 @@ TEST(test_copies)
         ck_assert_int_eq(info.host != NULL, kind != LFUSE__ALLOC_DEVICE);
         if (info.host) ck_assert_uint_eq(info.address, (uint64_t)(uintptr_t)info.host);
     }
-    OK(cuda->alloc(other, LFUSE__ALLOC_DEVICE, 256, &far));
+    lfuse__bmem *far = memory_on(other, 256);
     OK(cuda->write(s, m[0], 32, host, 16));
     OK(cuda->copy(s, m[1], 8, m[0], 34, 10));
     OK(cuda->copy(s, m[2], 0, m[1], 8, 10));
@@ -143,11 +138,7 @@ TEST(test_copies)
     ck_assert_mem_eq(back, host, 16);
     FAILS(cuda->copy_peer(s, m[0], 0, dev, far, 0, 16), LFUSE_ERR_DEVICE);
     for (int kind = 0; kind < 3; kind++) cuda->free(m[kind]);
-    cuda->free(far);
     cuda->free(NULL);
-    cuda->stream_destroy(s);
-    cuda->close(other);
-    close_device(dev);
 }
 
 TEST(test_fill)
@@ -156,10 +147,8 @@ TEST(test_fill)
     static unsigned char back[BYTES], want[BYTES];
     static const uint64_t patterns[] = { 0x1122334455667788, 0x1122334411223344 };
     lfuse__bdevice *dev = open_device(0);
-    lfuse__bstream *s;
-    lfuse__bmem *m;
-    OK(cuda->stream_create(dev, &s));
-    OK(cuda->alloc(dev, LFUSE__ALLOC_DEVICE, BYTES + 16, &m));
+    lfuse__bstream *s = stream_on(dev);
+    lfuse__bmem *m = memory_on(dev, BYTES + 16);
     for (unsigned p = 0; p < 2; p++)
         for (unsigned bytes = 1; bytes <= 8; bytes *= 2) {
             OK(cuda->fill(s, m, 0, 0xee, 1, BYTES + 16));
@@ -172,20 +161,17 @@ TEST(test_fill)
             for (int i = 0; i < 16; i++) ck_assert_uint_eq(back[i], 0xee);
         }
     OK(cuda->fill(s, m, 0, 0, 1, 0));
-    cuda->free(m);
-    cuda->stream_destroy(s);
-    close_device(dev);
 }
 
 TEST(test_wrap)
 {
     lfuse__bdevice *dev = open_device(0), *other = open_device(1);
-    lfuse__bmem *own, *managed, *far, *w = NULL;
+    lfuse__bmem *managed, *w = NULL;
     lfuse__mem_info info;
     int local = 0;
-    OK(cuda->alloc(dev, LFUSE__ALLOC_DEVICE, 256, &own));
+    lfuse__bmem *own = memory_on(dev, 256);
     OK(cuda->alloc(other, LFUSE__ALLOC_UNIFIED, 256, &managed));
-    OK(cuda->alloc(other, LFUSE__ALLOC_DEVICE, 256, &far));
+    lfuse__bmem *far = memory_on(other, 256);
     OK(cuda->wrap(dev, LFUSE_MEMORY_NATIVE, own->address + 16, 0, &w));
     cuda->mem_info(w, &info);
     ck_assert_uint_eq(info.address, own->address + 16);
@@ -200,11 +186,7 @@ TEST(test_wrap)
     FAILS(cuda->wrap(dev, LFUSE_MEMORY_POINTER, own->address, 256, &w), LFUSE_ERR_INVALID);
     FAILS(cuda->wrap(dev, LFUSE_MEMORY_NATIVE, (uint64_t)(uintptr_t)&local, 4, &w), LFUSE_ERR_INVALID);
     ck_assert_ptr_null(w);
-    cuda->free(own);
     cuda->free(managed);
-    cuda->free(far);
-    cuda->close(other);
-    close_device(dev);
 }
 
 static PFN_cuPointerGetAttribute_v4000 attribute_of;
@@ -220,9 +202,9 @@ static CUresult attribute_without_context(void *data, CUpointer_attribute attrib
 TEST(test_wrap_without_context)
 {
     lfuse__bdevice *dev = open_device(0), *other = open_device(1);
-    lfuse__bmem *own, *far, *w = NULL;
-    OK(cuda->alloc(dev, LFUSE__ALLOC_DEVICE, 256, &own));
-    OK(cuda->alloc(other, LFUSE__ALLOC_DEVICE, 256, &far));
+    lfuse__bmem *w = NULL;
+    lfuse__bmem *own = memory_on(dev, 256);
+    lfuse__bmem *far = memory_on(other, 256);
     attribute_of = lfuse__cu.PointerGetAttribute;
     lfuse__cu.PointerGetAttribute = attribute_without_context;
     OK(cuda->wrap(dev, LFUSE_MEMORY_NATIVE, own->address, 256, &w));
@@ -232,10 +214,6 @@ TEST(test_wrap_without_context)
     SAYS("CUDA device 1, not to cuda:0");
     ck_assert_ptr_null(w);
     lfuse__cu.PointerGetAttribute = attribute_of;
-    cuda->free(own);
-    cuda->free(far);
-    cuda->close(other);
-    close_device(dev);
 }
 
 /* ---- streams, events, graphs ---- */
@@ -253,7 +231,7 @@ TEST(test_streams)
         ck_assert(!capturing);
         cuda->stream_destroy(s);
     }
-    OK(cuda->stream_create(dev, &s));
+    s = stream_on(dev);
     OK(cuda->stream_wrap(dev, cuda->stream_native(s), &w));
     cuda->stream_destroy(w);
     w = NULL;
@@ -264,10 +242,7 @@ TEST(test_streams)
     arrange("cuStreamQuery:1:600");
     FAILS(cuda->stream_query(s), LFUSE_NOT_READY);
     arrange("");
-    cuda->stream_destroy(s);
     cuda->stream_destroy(NULL);
-    cuda->close(other);
-    close_device(dev);
 }
 
 /* What the calls of this thread may do in other captures is as it was before. */
@@ -281,10 +256,9 @@ static void check_capture_mode(void)
 TEST(test_events)
 {
     lfuse__bdevice *dev = open_device(0);
-    lfuse__bstream *s;
     lfuse__bevent *a, *b;
     double us = -1;
-    OK(cuda->stream_create(dev, &s));
+    lfuse__bstream *s = stream_on(dev);
     OK(cuda->event_create(dev, &a));
     OK(cuda->event_create(dev, &b));
     OK(cuda->event_record(a, s));
@@ -301,17 +275,14 @@ TEST(test_events)
     cuda->event_destroy(a);
     cuda->event_destroy(b);
     check_capture_mode();
-    cuda->stream_destroy(s);
-    close_device(dev);
 }
 
 TEST(test_graphs)
 {
     lfuse__bdevice *dev = open_device(0);
-    lfuse__bstream *s;
     lfuse__bgraph *g = NULL, *none = NULL;
     bool capturing = false;
-    OK(cuda->stream_create(dev, &s));
+    lfuse__bstream *s = stream_on(dev);
     OK(cuda->graph_begin(s));
     OK(cuda->stream_capturing(s, &capturing));
     ck_assert(capturing);
@@ -334,8 +305,6 @@ TEST(test_graphs)
     ck_assert(!capturing);
     cuda->graph_destroy(g);
     cuda->graph_destroy(NULL);
-    cuda->stream_destroy(s);
-    close_device(dev);
 }
 
 /* ---- programs and launches ---- */
@@ -347,10 +316,7 @@ TEST(test_program)
     lfuse__bdevice *dev = open_device(0);
     lfuse__bprogram *p = NULL, *again;
     lfuse__bkernel *k = NULL;
-    if (lfuse__cu_load_compiler()) {
-        close_device(dev);
-        TEST_SKIP("no NVRTC: %s", lfuse__cu_compiler.reason);
-    }
+    NEED_COMPILER();
     OK(cuda->program_key(dev, &key));
     ck_assert_msg(strstr(key.data, "sm_90") && strstr(key.data, "--fmad=false"), "%s", key.data);
     FAILS(cuda->program_build(dev, "nonsense", &log, &p), LFUSE_ERR_COMPILE);
@@ -372,7 +338,6 @@ TEST(test_program)
     lfuse__strbuf_free(&log);
     lfuse__strbuf_free(&binary);
     lfuse__strbuf_free(&key);
-    close_device(dev);
 }
 
 static bool minimal;
@@ -390,7 +355,7 @@ TEST(test_minimal)
 {
     static const struct { int version; bool minimal; } cases[] = { { 12030, false }, { 12040, true }, { 13000, true } };
     lfuse__strbuf log = LFUSE__STRBUF_INIT, binary = LFUSE__STRBUF_INIT;
-    if (lfuse__cu_load_compiler()) TEST_SKIP("no NVRTC: %s", lfuse__cu_compiler.reason);
+    NEED_COMPILER();
     const int version = lfuse__cu_compiler.version;
     __typeof__(nvrtcCompileProgram) *const compile = lfuse__nvrtc.CompileProgram;
     lfuse__nvrtc.CompileProgram = see_options;
@@ -409,14 +374,9 @@ TEST(test_launch)
 {
     static const uint64_t words[] = { 1, UINT64_MAX, 3 };
     lfuse__bdevice *dev = open_device(0);
-    lfuse__bprogram *p;
-    lfuse__bkernel *k;
-    lfuse__bstream *s;
-    lfuse__bmem *m;
-    OK(cuda->stream_create(dev, &s));
-    OK(cuda->alloc(dev, LFUSE__ALLOC_DEVICE, 256, &m));
-    OK(cuda->program_load(dev, "module", 6, &p));
-    OK(cuda->kernel_create(p, "k_2_3", &k));
+    lfuse__bstream *s = stream_on(dev);
+    lfuse__bmem *m = memory_on(dev, 256);
+    lfuse__bkernel *k = kernel_on(dev, "k_2_3");
     lfuse__bmem *buffers[] = { m, NULL };
     lfuse__launch_args args = {
         .groups = 5, .group = 128, .nbuffers = 2, .nwords = 3, .buffers = buffers, .words = words
@@ -446,11 +406,6 @@ TEST(test_launch)
     FAILS(cuda->launch(s, k, &args), LFUSE_ERR_DEVICE_MEMORY);
     SAYS("cuLaunchKernel of k_2_3, 5 groups of 128");
     arrange("");
-    cuda->kernel_destroy(k);
-    cuda->program_destroy(p);
-    cuda->free(m);
-    cuda->stream_destroy(s);
-    close_device(dev);
 }
 
 /* All groups at the same time: a cooperative launch, as many as there are multiprocessors, or none. */
@@ -476,13 +431,9 @@ static void check_overlap(bool expected)
 {
     static const uint64_t words[] = { 1, 2, UINT64_MAX };
     lfuse__bdevice *dev = open_device(0);
-    lfuse__bprogram *p;
-    lfuse__bkernel *k;
-    lfuse__bstream *s;
+    lfuse__bstream *s = stream_on(dev);
+    lfuse__bkernel *k = kernel_on(dev, "k_0_3");
     lfuse__launch_args args = { .groups = 5, .group = 96, .local_bytes = 64, .nwords = 3, .words = words };
-    OK(cuda->stream_create(dev, &s));
-    OK(cuda->program_load(dev, "module", 6, &p));
-    OK(cuda->kernel_create(p, "k_0_3", &k));
     for (int i = 0; i < 2; i++) OK(cuda->launch(s, k, &args));
     const fakecuda_launch *l = fake_last();
     ck_assert_uint_eq(fake_calls(expected ? "cuLaunchKernelEx" : "cuLaunchKernel"), 2);
@@ -492,10 +443,6 @@ static void check_overlap(bool expected)
     ck_assert_ptr_eq(l->stream, cuda->stream_native(s));
     ck_assert_mem_eq(l->words, words, sizeof words);
     check_resident(dev, s, k);
-    cuda->kernel_destroy(k);
-    cuda->program_destroy(p);
-    cuda->stream_destroy(s);
-    close_device(dev);
 }
 
 /* What a process has of driver, device and environment decides; each is read once. */

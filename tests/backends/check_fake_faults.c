@@ -3,15 +3,20 @@
 #include "common/device/device.h"
 #include "tests/backends/fake_rig.h"
 
-TEST_CASE("faults", .setup = load_fakes)
+static bool ended; /* the driver, which answers no more */
+
+static void end(void)
+{
+    if (!ended) nothing_is_left();
+}
+
+TEST_CASE("faults", .setup = load_fakes, .teardown = end)
 
 TEST(test_lost)
 {
     lfuse__bdevice *dev = open_device(0);
-    lfuse__bstream *s;
-    lfuse__bmem *m;
-    OK(cuda->stream_create(dev, &s));
-    OK(cuda->alloc(dev, LFUSE__ALLOC_DEVICE, 256, &m));
+    lfuse__bstream *s = stream_on(dev);
+    memory_on(dev, 256);
     OK(cuda->pending(dev));
     arrange("cuStreamSynchronize:1:700");
     FAILS(cuda->stream_sync(s), LFUSE_ERR_DEVICE_LOST);
@@ -20,26 +25,22 @@ TEST(test_lost)
     arrange("");
     FAILS(cuda->pending(dev), LFUSE_ERR_DEVICE_LOST);
     SAYS("(700)");
-    cuda->free(m);
-    cuda->stream_destroy(s);
-    close_device(dev);
 }
 
 TEST(test_after_shutdown)
 {
-    lfuse__bstream *s;
-    lfuse__bmem *m;
     NEED_OWN_PROCESS();
     lfuse__bdevice *dev = open_device(0);
-    OK(cuda->stream_create(dev, &s));
+    lfuse__bstream *s = stream_on(dev);
+    lfuse__bmem *m = memory_on(dev, 256);
     void *native = cuda->stream_native(s);
-    OK(cuda->alloc(dev, LFUSE__ALLOC_DEVICE, 256, &m));
     (void)lfuse__error(LFUSE_ERR_INVALID, "before");
     arrange("cuCtxPushCurrent:1:4");
-    cuda->stream_destroy(s);
-    cuda->free(m);
+    objects_drop(s, destroy_stream);
+    give_back(m);
     arrange("cuDevicePrimaryCtxRelease:1:4");
-    cuda->close(dev);
+    objects_drop(dev, close_device);
+    ended = true;
     ck_assert_str_eq(lfuse__error_message(), "before");
     free(native); /* what a driver that shuts down takes along */
 }
@@ -110,7 +111,6 @@ TEST(test_every_failure)
         arrange("");
         OK(scenario(dev));
     }
-    close_device(dev);
 }
 
 TEST(test_open_failures)
@@ -118,8 +118,8 @@ TEST(test_open_failures)
     static const char *const functions[] = {
         "cuDeviceGet", "cuDeviceGetAttribute", "cuDeviceGetName", "cuDeviceTotalMem", "cuDevicePrimaryCtxRetain",
     };
-    lfuse__bdevice *dev = open_device(0), *none = NULL;
-    close_device(dev);
+    lfuse__bdevice *none = NULL;
+    objects_drop(open_device(0), close_device);
     for (size_t i = 0; i < sizeof functions / sizeof functions[0]; i++) {
         char what[64];
         snprintf(what, sizeof what, "%s:1:2", functions[i]);
@@ -130,7 +130,7 @@ TEST(test_open_failures)
         ck_assert_int_eq(fake_live(), 0);
     }
     arrange("");
-    close_device(open_device(0));
+    objects_drop(open_device(0), close_device);
 }
 
 /* What a driver has no memory for today it may have tomorrow. */

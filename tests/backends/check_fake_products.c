@@ -64,17 +64,17 @@ static double get(const lfuse__bmem *mem, lfuse_type type, int64_t i)
 static void check_product(lfuse__bdevice *dev, lfuse__bstream *s, const product *p, const lfuse__gemm_candidate *c)
 {
     const lfuse_type result = lfuse__gemm_result(&p->d);
-    lfuse__bmem *m[OPERANDS], *workspace;
+    lfuse__bmem *m[OPERANDS];
     uint64_t offset[OPERANDS];
     lfuse__bgemm *gemm;
     for (int i = 0; i < OPERANDS; i++) {
         const lfuse_type type = i < 2 ? p->d.type : result;
         const unsigned shift = p->late >> i & 1;
-        OK(cuda->alloc(dev, LFUSE__ALLOC_DEVICE, (ELEMENTS + 16) * sizeof(double), &m[i]));
+        m[i] = memory_on(dev, (ELEMENTS + 16) * sizeof(double));
         put(m[i], type, shift, data[i]);
         offset[i] = shift * lfuse_type_size(type);
     }
-    OK(cuda->alloc(dev, LFUSE__ALLOC_DEVICE, 4096, &workspace));
+    lfuse__bmem *workspace = memory_on(dev, 4096);
     OK(cuda->gemm_prepare(dev, &p->d, c, &gemm));
     lfuse__gemm_args args = { .alpha = p->alpha, .beta = p->beta, .a = m[0], .b = m[1], .c = m[2], .bias = m[3],
                               .workspace = workspace, .a_offset = offset[0], .b_offset = offset[1],
@@ -90,8 +90,8 @@ static void check_product(lfuse__bdevice *dev, lfuse__bstream *s, const product 
                               "[%d, %d, %d]: %g, not %g", (int)x, (int)i, (int)j, got, want);
             }
     cuda->gemm_destroy(gemm);
-    cuda->free(workspace);
-    for (int i = 0; i < OPERANDS; i++) cuda->free(m[i]);
+    give_back(workspace);
+    for (int i = 0; i < OPERANDS; i++) give_back(m[i]);
 }
 
 static void check_shape(lfuse__bdevice *dev, lfuse__bstream *s, const product *p)
@@ -129,20 +129,16 @@ static void check_tf32(lfuse__bdevice *dev, lfuse__bstream *s)
     FAILS(cuda->gemm_candidates(dev, &p.d, 1, &c, &n), LFUSE_ERR_UNSUPPORTED);
 }
 
-TEST_CASE("products", .setup = load_fakes, .before = test_without_cache, .limit = 120)
+TEST_CASE("products", .setup = load_fakes, .teardown = nothing_is_left, .before = test_without_cache, .limit = 120)
 
 TEST(test_gemm)
 {
     lfuse__bdevice *dev = open_device(0);
-    lfuse__bstream *s;
     lfuse__gemm_candidate c;
     int n = 0;
-    if (lfuse__cu_load_blas() || strcmp(lfuse__cu_blas.text, "13.0.0")) {
-        close_device(dev);
-        TEST_SKIP("NVRTC %s goes with another cuBLASLt than the fake one", lfuse__cu_compiler.text);
-    }
+    NEED_FAKE_BLAS();
     make_data();
-    OK(cuda->stream_create(dev, &s));
+    lfuse__bstream *s = stream_on(dev);
     for (int t = 0; t < 2; t++)
         for (int trans = 0; trans < 4; trans++)
             for (int e = LFUSE__EP_NONE; e <= LFUSE__EP_BIAS_RELU; e++)
@@ -190,27 +186,21 @@ TEST(test_gemm)
     d.type = LFUSE_F32, d.wide = true;
     FAILS(cuda->gemm_candidates(dev, &d, 1, &c, &n), LFUSE_ERR_UNSUPPORTED);
     cuda->gemm_destroy(NULL);
-    cuda->stream_destroy(s);
-    close_device(dev);
 }
 
 /* One operand that starts late, or one distance that keeps no alignment, and the algorithm has to take any address. */
 TEST(test_every_alignment_counts)
 {
     lfuse__bdevice *dev = open_device(0);
-    lfuse__bstream *s;
     product p = { .d = { .type = LFUSE_F32, .has_beta = true, .apart = true, .epilogue = LFUSE__EP_BIAS, .m = 5, .n = 7,
                          .k = 6, .lda = 12, .ldb = 16, .ldc = 12, .ld_add = 16, .batch = 3, .stride_a = 96,
                          .stride_b = 104, .stride_c = 72, .stride_add = 96 },
                   .alpha = 1.5, .beta = 0.5 };
     int64_t *const distances[] = { &p.d.lda, &p.d.ldb, &p.d.ldc, &p.d.ld_add, &p.d.stride_a, &p.d.stride_b,
                                    &p.d.stride_c, &p.d.stride_add };
-    if (lfuse__cu_load_blas() || strcmp(lfuse__cu_blas.text, "13.0.0")) {
-        close_device(dev);
-        TEST_SKIP("NVRTC %s goes with another cuBLASLt than the fake one", lfuse__cu_compiler.text);
-    }
+    NEED_FAKE_BLAS();
     make_data();
-    OK(cuda->stream_create(dev, &s));
+    lfuse__bstream *s = stream_on(dev);
     for (int i = 0; i < OPERANDS; i++) {
         p.late = 1U << i;
         check_shape(dev, s, &p);
@@ -221,8 +211,6 @@ TEST(test_every_alignment_counts)
         check_shape(dev, s, &p);
         --*distances[i];
     }
-    cuda->stream_destroy(s);
-    close_device(dev);
 }
 
 /* An algorithm that takes any address but more workspace than the product has is none. */
@@ -233,15 +221,11 @@ TEST(test_any_address_within_the_workspace)
     lfuse__gemm_candidate candidates[2];
     lfuse__bmem *m[3];
     lfuse__bgemm *gemm;
-    lfuse__bstream *s;
     int n = 0;
-    if (lfuse__cu_load_blas() || strcmp(lfuse__cu_blas.text, "13.0.0")) {
-        close_device(dev);
-        TEST_SKIP("NVRTC %s goes with another cuBLASLt than the fake one", lfuse__cu_compiler.text);
-    }
-    OK(cuda->stream_create(dev, &s));
+    NEED_FAKE_BLAS();
+    lfuse__bstream *s = stream_on(dev);
     for (int i = 0; i < 3; i++) {
-        OK(cuda->alloc(dev, LFUSE__ALLOC_DEVICE, 256, &m[i]));
+        m[i] = memory_on(dev, 256);
         OK(cuda->fill(s, m[i], 0, 0, 4, 256));
     }
     OK(cuda->gemm_candidates(dev, &d, 2, candidates, &n));
@@ -255,9 +239,6 @@ TEST(test_any_address_within_the_workspace)
     FAILS(cuda->gemm_run(s, gemm, &args), LFUSE_ERR_UNSUPPORTED);
     SAYS("within 0 bytes of workspace");
     cuda->gemm_destroy(gemm);
-    for (int i = 0; i < 3; i++) cuda->free(m[i]);
-    cuda->stream_destroy(s);
-    close_device(dev);
 }
 
 /*
@@ -273,10 +254,10 @@ static void check_f16(lfuse__bdevice *dev, lfuse__bstream *s, lfuse__epilogue ep
     const uint16_t b[] = { lfuse__double_to_f16(1 + 0x1p-10), 0, 0, 0, 0, 0, 0, 0, 0 };
     const bool relu = epilogue == LFUSE__EP_RELU, bias = epilogue == LFUSE__EP_BIAS;
     lfuse__gemm_candidate candidates[8];
-    lfuse__bmem *m[4], *workspace;
+    lfuse__bmem *m[4];
     int n = 0;
-    for (int i = 0; i < 4; i++) OK(cuda->alloc(dev, LFUSE__ALLOC_DEVICE, 64, &m[i]));
-    OK(cuda->alloc(dev, LFUSE__ALLOC_DEVICE, 4096, &workspace));
+    for (int i = 0; i < 4; i++) m[i] = memory_on(dev, 64);
+    lfuse__bmem *workspace = memory_on(dev, 4096);
     OK(cuda->gemm_candidates(dev, &d, 8, candidates, &n));
     ck_assert_int_eq(n, bias ? 3 : 4);
     for (int i = 0; i < n; i++) {
@@ -299,24 +280,16 @@ static void check_f16(lfuse__bdevice *dev, lfuse__bstream *s, lfuse__epilogue ep
         }
         cuda->gemm_destroy(gemm);
     }
-    cuda->free(workspace);
-    for (int i = 0; i < 4; i++) cuda->free(m[i]);
 }
 
 TEST(test_f16_is_rounded_once)
 {
     static const lfuse__epilogue epilogues[] = { LFUSE__EP_NONE, LFUSE__EP_BIAS, LFUSE__EP_RELU };
     lfuse__bdevice *dev = open_device(0);
-    lfuse__bstream *s;
-    if (lfuse__cu_load_blas() || strcmp(lfuse__cu_blas.text, "13.0.0")) {
-        close_device(dev);
-        TEST_SKIP("NVRTC %s goes with another cuBLASLt than the fake one", lfuse__cu_compiler.text);
-    }
-    OK(cuda->stream_create(dev, &s));
+    NEED_FAKE_BLAS();
+    lfuse__bstream *s = stream_on(dev);
     for (int e = 0; e < 3; e++)
         for (int apart = 0; apart < 2; apart++) check_f16(dev, s, epilogues[e], apart && e != 1);
-    cuda->stream_destroy(s);
-    close_device(dev);
 }
 
 static uint64_t compiles(lfuse_device *dev)
@@ -331,7 +304,6 @@ enum { OPEN_ROWS = 1, OPEN_COUNT = 2, ROWS_IF_NOT = 40, ROWS_OF_MANY = 64 /* at 
 typedef struct any_size {
     lfuse_device *dev;
     lfuse_stream *s;
-    lfuse_graph *g;
     lfuse_plan *plan;
     bool batched;
     int open; /* which are any number */
@@ -341,19 +313,19 @@ typedef struct any_size {
 static void any_size_open(any_size *a, int open, int64_t least, const lfuse_plan_options *options)
 {
     setenv("FAKECUDA_QUICK", "0", 1); /* kernels of any name, which do nothing */
-    OK(lfuse_device_open("cuda:0", &a->dev));
-    OK(lfuse_stream_create(a->dev, &a->s));
+    a->dev = new_device("cuda:0");
+    a->s = new_stream(a->dev);
     a->open = open;
     a->batched = open & OPEN_COUNT;
-    a->g = lfuse_graph_create();
-    const lfuse_size count = a->batched ? lfuse_size_var(a->g, "count", least, 100000) : 1;
+    lfuse_graph *g = new_graph();
+    const lfuse_size count = a->batched ? lfuse_size_var(g, "count", least, 100000) : 1;
     const int64_t most = a->batched ? ROWS_OF_MANY : 100000;
-    const lfuse_size rows = open & OPEN_ROWS ? lfuse_size_var(a->g, "rows", least, most) : ROWS_IF_NOT;
+    const lfuse_size rows = open & OPEN_ROWS ? lfuse_size_var(g, "rows", least, most) : ROWS_IF_NOT;
     const lfuse_size left[] = { count, rows, 100 }, right[] = { count, 100, 130 };
     const int rank = a->batched ? 3 : 2;
-    lfuse_output(a->g, "c", lfuse_matmul(lfuse_input(a->g, "a", LFUSE_F32, rank, left + !a->batched),
-                                         lfuse_input(a->g, "b", LFUSE_F32, rank, right + !a->batched)));
-    OK(lfuse_plan_create(a->dev, a->g, options, &a->plan));
+    lfuse_output(g, "c", lfuse_matmul(lfuse_input(g, "a", LFUSE_F32, rank, left + !a->batched),
+                                         lfuse_input(g, "b", LFUSE_F32, rank, right + !a->batched)));
+    a->plan = new_plan(a->dev, g, options);
     a->compiled = compiles(a->dev);
     ck_assert_uint_gt(a->compiled, 0);
 }
@@ -361,9 +333,7 @@ static void any_size_open(any_size *a, int open, int64_t least, const lfuse_plan
 static lfuse_tensor *tensor_of(const any_size *a, int64_t count, int64_t rows, int64_t columns)
 {
     const int64_t shape[] = { count, rows, columns };
-    lfuse_tensor *t;
-    OK(lfuse_tensor_create(a->dev, LFUSE_F32, a->batched ? 3 : 2, shape + !a->batched, &t));
-    return t;
+    return new_tensor(a->dev, LFUSE_F32, a->batched ? 3 : 2, shape + !a->batched);
 }
 
 /* Returns the kernels launched; none is compiled. */
@@ -377,18 +347,9 @@ static int any_size_run(any_size *a, int64_t n)
                                    lfuse_bind_tensor("c", c) };
     OK(lfuse_plan_run(a->plan, a->s, bind, 3));
     OK(lfuse_stream_synchronize(a->s));
-    lfuse_tensor_destroy(left), lfuse_tensor_destroy(right), lfuse_tensor_destroy(c);
+    drop(left), drop(right), drop(c);
     ck_assert_msg(compiles(a->dev) == a->compiled, "%d compiled", (int)n);
     return (int)(fake_last()->launches - before);
-}
-
-static void any_size_close(any_size *a)
-{
-    lfuse_plan_destroy(a->plan);
-    lfuse_graph_destroy(a->g);
-    lfuse_stream_destroy(a->s);
-    lfuse_device_close(a->dev);
-    unsetenv("FAKECUDA_QUICK");
 }
 
 /* A plan for any number of rows, or of products, of the library's own compiles nothing when it meets one. */
@@ -397,10 +358,9 @@ TEST_LOOP(test_sizes, OPEN_ROWS, (OPEN_ROWS | OPEN_COUNT) + 1)
     static const int64_t sizes[] = { 1, 4, 5, 16, 17, 63, 64, 100, 511, 513, 3000, 20000 };
     const lfuse_plan_options options = { .provider = LFUSE_PROVIDER_NATIVE };
     any_size a;
-    if (lfuse__cu_load_compiler()) TEST_SKIP("no NVRTC");
+    NEED_COMPILER();
     any_size_open(&a, _i, 1, &options);
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) ck_assert_int_gt(any_size_run(&a, sizes[i]), 0);
-    any_size_close(&a);
 }
 
 /* Nor where there are always many. */
@@ -408,11 +368,10 @@ TEST(test_many)
 {
     const lfuse_plan_options options = { .provider = LFUSE_PROVIDER_NATIVE };
     any_size a;
-    if (lfuse__cu_load_compiler()) TEST_SKIP("no NVRTC");
+    NEED_COMPILER();
     any_size_open(&a, OPEN_COUNT, 9000, &options);
     ck_assert_int_gt(any_size_run(&a, 9000), 0);
     ck_assert_int_gt(any_size_run(&a, 20000), 0);
-    any_size_close(&a);
 }
 
 /*
@@ -426,15 +385,13 @@ TEST(test_sizes_by_default)
         { 513, true },
     };
     any_size a;
-    if (lfuse__cu_load_compiler()) TEST_SKIP("no NVRTC");
-    if (lfuse__cu_load_blas() || strcmp(lfuse__cu_blas.text, "13.0.0"))
-        TEST_SKIP("NVRTC %s goes with another cuBLASLt than the fake one", lfuse__cu_compiler.text);
+    NEED_COMPILER();
+    NEED_FAKE_BLAS();
     any_size_open(&a, OPEN_ROWS, 1, NULL);
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         const int kernels = any_size_run(&a, sizes[i].rows);
         ck_assert_msg((kernels > 0) == sizes[i].native, "%d rows: %d kernels", (int)sizes[i].rows, kernels);
     }
-    any_size_close(&a);
 }
 
 /* ---- no memory ---- */
@@ -465,47 +422,34 @@ TEST(test_no_memory)
         { LFUSE_F32, 40, 3000, NULL }, { LFUSE_F64, 9, 16, "1" },
     };
     lfuse_tensor *taken[256];
-    if (lfuse__cu_load_compiler()) TEST_SKIP("no NVRTC");
-    if (lfuse__cu_load_blas() || strcmp(lfuse__cu_blas.text, "13.0.0"))
-        TEST_SKIP("NVRTC %s goes with another cuBLASLt than the fake one", lfuse__cu_compiler.text);
+    NEED_COMPILER();
+    NEED_FAKE_BLAS();
     setenv("FAKECUDA_QUICK", "0", 1);
     for (size_t i = 0; i < sizeof products / sizeof *products; i++) {
         const int64_t m = products[i].m, k = products[i].k, a[] = { m, k }, b[] = { k, 40 }, c[] = { m, 40 };
-        lfuse_graph *g = lfuse_graph_create();
-        lfuse_tensor *t[3];
-        lfuse_device *dev;
-        lfuse_stream *s;
-        lfuse_plan *plan;
+        lfuse_graph *g = new_graph();
         if (products[i].greedy) setenv("FAKECUDA_GREEDY", products[i].greedy, 1);
         arrange("");
-        OK(lfuse_device_open("cuda:0", &dev));
-        OK(lfuse_stream_create(dev, &s));
+        lfuse_device *dev = new_device("cuda:0");
+        lfuse_stream *s = new_stream(dev);
         lfuse_output(g, "c", lfuse_matmul(lfuse_input(g, "a", products[i].type, 2, a),
                                           lfuse_input(g, "b", products[i].type, 2, b)));
-        OK(lfuse_plan_create(dev, g, NULL, &plan));
-        OK(lfuse_tensor_create(dev, products[i].type, 2, a, &t[0]));
-        OK(lfuse_tensor_create(dev, products[i].type, 2, b, &t[1]));
-        OK(lfuse_tensor_create(dev, products[i].type, 2, c, &t[2]));
+        lfuse_plan *plan = new_plan(dev, g, NULL);
+        lfuse_tensor *ta = new_tensor(dev, products[i].type, 2, a), *tb = new_tensor(dev, products[i].type, 2, b);
+        lfuse_tensor *tc = new_tensor(dev, products[i].type, 2, c);
         const int n = take_all(dev, taken, 256);
         const uint64_t kernels = fake_last()->launches;
-        const lfuse_binding bind[] = { lfuse_bind_tensor("a", t[0]), lfuse_bind_tensor("b", t[1]),
-                                       lfuse_bind_tensor("c", t[2]) };
         warned[0] = 0;
         lfuse_log_to(keep_warning, NULL, LFUSE_LOG_WARN);
-        OK(lfuse_plan_run(plan, s, bind, 3));
+        OK(lfuse_plan_run(plan, s, BINDINGS(lfuse_bind_tensor("a", ta), lfuse_bind_tensor("b", tb),
+                                            lfuse_bind_tensor("c", tc))));
         lfuse_log_to(NULL, NULL, LFUSE_LOG_WARN);
         OK(lfuse_stream_synchronize(s));
         ck_assert_msg(strstr(warned, "products do without workspace") != NULL, "product %d: %s", (int)i, warned);
         ck_assert_uint_eq(fake_last()->launches, kernels + 1); /* a kernel, and in one phase */
         for (int j = 0; j < n; j++) lfuse_tensor_destroy(taken[j]);
-        for (int j = 0; j < 3; j++) lfuse_tensor_destroy(t[j]);
-        lfuse_plan_destroy(plan);
-        lfuse_graph_destroy(g);
-        lfuse_stream_destroy(s);
-        lfuse_device_close(dev);
+        drop_all();
     }
-    unsetenv("FAKECUDA_GREEDY");
-    unsetenv("FAKECUDA_QUICK");
     arrange("");
 }
 
@@ -513,31 +457,24 @@ static void multiply(lfuse_device *dev, lfuse_stream *s, lfuse_type type, int64_
 {
     const int64_t shape[] = { size, size };
     lfuse_tensor *t[3];
-    for (int i = 0; i < 3; i++) OK(lfuse_tensor_create(dev, type, 2, shape, &t[i]));
+    for (int i = 0; i < 3; i++) t[i] = new_tensor(dev, type, 2, shape);
     OK(lfuse_gemm(s, 0, 0, 1, t[0], t[1], 0, t[2]));
     OK(lfuse_stream_synchronize(s));
-    for (int i = 0; i < 3; i++) lfuse_tensor_destroy(t[i]);
 }
 
 /* cuBLASLt takes 50 ms to load: for its own products alone. */
 TEST(test_loaded_late)
 {
-    lfuse_device *dev;
-    lfuse_stream *s;
-    if (lfuse__cu_load_compiler()) TEST_SKIP("no NVRTC");
+    NEED_COMPILER();
     setenv("FAKECUDA_QUICK", "0", 1);
     arrange("");
-    OK(lfuse_device_open("cuda:0", &dev));
-    OK(lfuse_stream_create(dev, &s));
+    lfuse_device *dev = new_device("cuda:0");
+    lfuse_stream *s = new_stream(dev);
     multiply(dev, s, LFUSE_F32, 64);
     multiply(dev, s, LFUSE_F32, 512);
     ck_assert(!atomic_load(&lfuse__cu_blas.tried));
     multiply(dev, s, LFUSE_F16, 512);
     ck_assert(atomic_load(&lfuse__cu_blas.tried));
-    lfuse_stream_destroy(s);
-    lfuse_device_close(dev);
-    unsetenv("FAKECUDA_QUICK");
-    arrange("");
 }
 
 TEST_SUITE("cuda-fake products", CK_FORK_GETENV)

@@ -25,6 +25,27 @@ static void setup(void)
 static void teardown(void)
 {
     unlink(file);
+    nothing_is_left();
+}
+
+/* What the file says. */
+static void read_file(char *text, size_t size)
+{
+    FILE *f = fopen(file, "r");
+
+    ck_assert_ptr_nonnull(f);
+    size_t length = fread(text, 1, size - 1, f);
+    fclose(f);
+    ck_assert_uint_gt(length, 0);
+    text[length] = '\0';
+}
+
+static lfuse_tensor *filled(lfuse_device *dev, int rank, const int64_t *shape, double value)
+{
+    lfuse_tensor *t = new_tensor(dev, LFUSE_F32, rank, shape);
+
+    OK(lfuse_tensor_fill(t, NULL, value));
+    return t;
 }
 
 /* One product on a device of its own. *scratch: one of the fake's algorithms takes some; *timed: batches that are. */
@@ -33,38 +54,23 @@ static void multiply(lfuse_effort effort, uint64_t *scratch, uint64_t *timed)
     const int64_t left[] = { 4, 8 }, right[] = { 8, 16 }, result[] = { 4, 16 };
     const lfuse_plan_options options = { .effort = effort, .provider = LFUSE_PROVIDER_VENDOR };
     const uint64_t before = fake_calls("cuEventElapsedTime");
-    lfuse_graph *g = lfuse_graph_create();
-    lfuse_tensor *a, *b, *c;
-    lfuse_device *dev;
-    lfuse_stream *s;
-    lfuse_plan *plan;
+    lfuse_device *dev = new_device("cuda:0");
+    lfuse_stream *s = new_stream(dev);
+    lfuse_graph *g = new_graph();
     float got[64];
 
-    OK(lfuse_device_open("cuda:0", &dev));
-    OK(lfuse_stream_create(dev, &s));
     lfuse_output(g, "c", lfuse_matmul(lfuse_input(g, "a", LFUSE_F32, 2, left),
                                       lfuse_input(g, "b", LFUSE_F32, 2, right)));
-    OK(lfuse_plan_create(dev, g, &options, &plan));
-    OK(lfuse_tensor_create(dev, LFUSE_F32, 2, left, &a));
-    OK(lfuse_tensor_create(dev, LFUSE_F32, 2, right, &b));
-    OK(lfuse_tensor_create(dev, LFUSE_F32, 2, result, &c));
-    OK(lfuse_tensor_fill(a, s, 2));
-    OK(lfuse_tensor_fill(b, s, 3));
-    {
-        const lfuse_binding bind[] = { lfuse_bind_tensor("a", a), lfuse_bind_tensor("b", b),
-                                       lfuse_bind_tensor("c", c) };
-        OK(lfuse_plan_run(plan, s, bind, 3));
-    }
+    lfuse_plan *plan = new_plan(dev, g, &options);
+    lfuse_tensor *a = filled(dev, 2, left, 2), *b = filled(dev, 2, right, 3), *c = new_tensor(dev, LFUSE_F32, 2, result);
+    OK(lfuse_plan_run(plan, s, BINDINGS(lfuse_bind_tensor("a", a), lfuse_bind_tensor("b", b),
+                                        lfuse_bind_tensor("c", c))));
     OK(lfuse_stream_synchronize(s));
     OK(lfuse_tensor_read(c, NULL, got));
     for (int i = 0; i < 64; i++) ck_assert(got[i] == 48);
     *scratch = lfuse_plan_scratch(plan, s);
     *timed = fake_calls("cuEventElapsedTime") - before;
-    lfuse_tensor_destroy(a), lfuse_tensor_destroy(b), lfuse_tensor_destroy(c);
-    lfuse_plan_destroy(plan);
-    lfuse_graph_destroy(g);
-    lfuse_stream_destroy(s);
-    lfuse_device_close(dev);
+    drop_all();
 }
 
 /* The file's one line. */
@@ -109,9 +115,8 @@ TEST(test_wisdom)
     char line[LFUSE__WISDOM_LINE_BYTES], changed[LFUSE__WISDOM_LINE_BYTES];
     uint64_t scratch, timed;
 
-    if (lfuse__cu_load_compiler()) TEST_SKIP("no NVRTC");
-    if (lfuse__cu_load_blas() || strcmp(lfuse__cu_blas.text, "13.0.0"))
-        TEST_SKIP("NVRTC %s goes with another cuBLASLt than the fake one", lfuse__cu_compiler.text);
+    NEED_COMPILER();
+    NEED_FAKE_BLAS();
     multiply(LFUSE_EFFORT_MEASURE, &scratch, &timed);
     ck_assert_uint_gt(timed, 0);
     read_line(line, sizeof line);
@@ -138,7 +143,6 @@ TEST(test_wisdom)
     write_line(changed);
     multiply(LFUSE_EFFORT_ESTIMATE, &scratch, &timed);
     ck_assert_uint_gt(scratch, 0);
-    ck_assert_int_eq(fake_live(), 0);
 }
 
 /* The fake has no kernels, so one of the layer's alternatives cannot be tried: the estimate's first one stays. */
@@ -146,48 +150,27 @@ TEST(test_trial)
 {
     const int64_t left[] = { 4, 8 }, right[] = { 8, 16 }, result[] = { 4, 16 };
     const lfuse_plan_options options = { .effort = LFUSE_EFFORT_MEASURE, .provider = LFUSE_PROVIDER_VENDOR };
-    lfuse_graph *g = lfuse_graph_create();
-    lfuse_tensor *a, *b, *bias, *c;
-    lfuse_device *dev;
-    lfuse_stream *s;
-    lfuse_plan *plan;
+    lfuse_graph *g = new_graph();
     float got[64];
-    char text[4096] = "";
+    char text[4096];
 
-    if (lfuse__cu_load_compiler()) TEST_SKIP("no NVRTC");
-    if (lfuse__cu_load_blas() || strcmp(lfuse__cu_blas.text, "13.0.0"))
-        TEST_SKIP("NVRTC %s goes with another cuBLASLt than the fake one", lfuse__cu_compiler.text);
-    OK(lfuse_device_open("cuda:0", &dev));
-    OK(lfuse_stream_create(dev, &s));
+    NEED_COMPILER();
+    NEED_FAKE_BLAS();
+    lfuse_device *dev = new_device("cuda:0");
+    lfuse_stream *s = new_stream(dev);
     lfuse_output(g, "c", lfuse_relu(lfuse_add(lfuse_matmul(lfuse_input(g, "a", LFUSE_F32, 2, left),
                                                            lfuse_input(g, "b", LFUSE_F32, 2, right)),
                                               lfuse_input(g, "bias", LFUSE_F32, 1, &right[1]))));
-    OK(lfuse_plan_create(dev, g, &options, &plan));
-    OK(lfuse_tensor_create(dev, LFUSE_F32, 2, left, &a));
-    OK(lfuse_tensor_create(dev, LFUSE_F32, 2, right, &b));
-    OK(lfuse_tensor_create(dev, LFUSE_F32, 1, &right[1], &bias));
-    OK(lfuse_tensor_create(dev, LFUSE_F32, 2, result, &c));
-    OK(lfuse_tensor_fill(a, s, 2));
-    OK(lfuse_tensor_fill(b, s, 3));
-    OK(lfuse_tensor_fill(bias, s, 5));
-    {
-        const lfuse_binding bind[] = { lfuse_bind_tensor("a", a), lfuse_bind_tensor("b", b),
-                                       lfuse_bind_tensor("bias", bias), lfuse_bind_tensor("c", c) };
-        OK(lfuse_plan_run(plan, s, bind, 4));
-    }
+    lfuse_plan *plan = new_plan(dev, g, &options);
+    lfuse_tensor *a = filled(dev, 2, left, 2), *b = filled(dev, 2, right, 3), *bias = filled(dev, 1, &right[1], 5);
+    lfuse_tensor *c = new_tensor(dev, LFUSE_F32, 2, result);
+    OK(lfuse_plan_run(plan, s, BINDINGS(lfuse_bind_tensor("a", a), lfuse_bind_tensor("b", b),
+                                        lfuse_bind_tensor("bias", bias), lfuse_bind_tensor("c", c))));
     OK(lfuse_stream_synchronize(s));
     OK(lfuse_tensor_read(c, NULL, got));
     for (int i = 0; i < 64; i++) ck_assert(got[i] == 53);
-    lfuse_tensor_destroy(a), lfuse_tensor_destroy(b), lfuse_tensor_destroy(bias), lfuse_tensor_destroy(c);
-    lfuse_plan_destroy(plan);
-    lfuse_graph_destroy(g);
-    lfuse_stream_destroy(s);
-    lfuse_device_close(dev);
-    ck_assert_int_eq(fake_live(), 0);
-    FILE *f = fopen(file, "r");
-    ck_assert_ptr_nonnull(f);
-    ck_assert_uint_gt(fread(text, 1, sizeof text - 1, f), 0);
-    fclose(f);
+    drop_all();
+    read_file(text, sizeof text);
     ck_assert_msg(strstr(text, "\tgemm:4x16x8:f32:") && !strstr(text, "\tstage:"), "%s", text);
 }
 
@@ -199,10 +182,7 @@ static void tile(lfuse_provider provider, bool layer, const char *quick, char *c
 {
     const int64_t left[] = { 64, 128 }, right[] = { 128, 128 };
     lfuse_graph *g = lfuse_graph_create();
-    lfuse_tensor *a, *b, *bias, *c;
-    char text[4096] = "";
-    lfuse_device *dev;
-    lfuse_stream *s;
+    char text[4096];
 
     lfuse_value v = lfuse_matmul(lfuse_input(g, "a", LFUSE_F32, 2, left), lfuse_input(g, "b", LFUSE_F32, 2, right));
     const lfuse_value by = lfuse_input(g, "by", LFUSE_F32, 2, left);
@@ -210,35 +190,26 @@ static void tile(lfuse_provider provider, bool layer, const char *quick, char *c
     lfuse_output(g, "c", layer ? lfuse_mul(v, by) : v);
     for (lfuse_effort effort = LFUSE_EFFORT_MEASURE; effort >= LFUSE_EFFORT_ESTIMATE; effort--) {
         const lfuse_plan_options options = { .effort = effort, .provider = provider };
-        lfuse_plan *plan;
         setenv("FAKECUDA_QUICK", quick, 1);
-        OK(lfuse_device_open("cuda:0", &dev));
-        OK(lfuse_stream_create(dev, &s));
-        OK(lfuse_tensor_create(dev, LFUSE_F32, 2, left, &a));
-        OK(lfuse_tensor_create(dev, LFUSE_F32, 2, right, &b));
-        OK(lfuse_tensor_create(dev, LFUSE_F32, 1, &right[1], &bias));
-        OK(lfuse_tensor_create(dev, LFUSE_F32, 2, left, &c));
+        lfuse_device *dev = new_device("cuda:0");
+        lfuse_stream *s = new_stream(dev);
+        lfuse_tensor *a = new_tensor(dev, LFUSE_F32, 2, left), *b = new_tensor(dev, LFUSE_F32, 2, right);
+        lfuse_tensor *bias = new_tensor(dev, LFUSE_F32, 1, &right[1]), *c = new_tensor(dev, LFUSE_F32, 2, left);
         const lfuse_binding bind[] = { lfuse_bind_tensor("a", a), lfuse_bind_tensor("b", b),
                                        lfuse_bind_tensor("bias", bias), lfuse_bind_tensor("by", a),
                                        lfuse_bind_tensor("c", c) };
-        OK(lfuse_plan_create(dev, g, &options, &plan));
+        lfuse_plan *plan = new_plan(dev, g, &options);
         uint64_t timed = fake_calls("cuEventElapsedTime");
         OK(lfuse_plan_run(plan, s, bind, 5));
         OK(lfuse_stream_synchronize(s));
         timed = fake_calls("cuEventElapsedTime") - timed;
         ck_assert_msg((timed > 0) == (effort == LFUSE_EFFORT_MEASURE), "effort %d: %d times", (int)effort, (int)timed);
-        lfuse_tensor_destroy(a), lfuse_tensor_destroy(b), lfuse_tensor_destroy(bias), lfuse_tensor_destroy(c);
-        lfuse_plan_destroy(plan);
-        lfuse_stream_destroy(s);
-        lfuse_device_close(dev);
+        drop_all();
         unsetenv("FAKECUDA_QUICK");
     }
     lfuse_graph_destroy(g);
     *groups = fake_last()->grid;
-    FILE *f = fopen(file, "r");
-    ck_assert_ptr_nonnull(f);
-    ck_assert_uint_gt(fread(text, 1, sizeof text - 1, f), 0);
-    fclose(f);
+    read_file(text, sizeof text);
     char *at = strstr(text, "\tplan\t");
     ck_assert_msg(at != NULL, "%s", text);
     snprintf(choice, size, "%.*s", (int)strcspn(at + 6, "\t"), at + 6);
@@ -259,9 +230,8 @@ TEST(test_tilings)
     char choice[64];
     unsigned groups;
 
-    if (lfuse__cu_load_compiler()) TEST_SKIP("no NVRTC");
-    if (lfuse__cu_load_blas() || strcmp(lfuse__cu_blas.text, "13.0.0"))
-        TEST_SKIP("NVRTC %s goes with another cuBLASLt than the fake one", lfuse__cu_compiler.text);
+    NEED_COMPILER();
+    NEED_FAKE_BLAS();
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         tile(cases[i].provider, cases[i].layer, cases[i].quick, choice, sizeof choice, &groups);
         ck_assert_msg(!strncmp(choice, cases[i].choice, strlen(cases[i].choice)), "case %zu: %s", i, choice);
@@ -279,9 +249,8 @@ TEST(test_margin)
     char first[64], choice[64];
     unsigned groups;
 
-    if (lfuse__cu_load_compiler()) TEST_SKIP("no NVRTC");
-    if (lfuse__cu_load_blas() || strcmp(lfuse__cu_blas.text, "13.0.0"))
-        TEST_SKIP("NVRTC %s goes with another cuBLASLt than the fake one", lfuse__cu_compiler.text);
+    NEED_COMPILER();
+    NEED_FAKE_BLAS();
     tile(LFUSE_PROVIDER_NATIVE, true, "7:100:100", first, sizeof first, &groups);
     ck_assert_uint_ne(groups, 8);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -296,34 +265,24 @@ static const fakecuda_launch *run_network(lfuse_effort effort, uint64_t disable,
 {
     const lfuse_plan_options options = { .effort = effort, .provider = LFUSE_PROVIDER_NATIVE, .disable = disable };
     const int64_t row[] = { 1, 128 }, square[] = { 128, 128 };
-    lfuse_graph *g = lfuse_graph_create();
+    lfuse_graph *g = new_graph();
     lfuse_value v = lfuse_input(g, "x", LFUSE_F32, 2, row);
-    lfuse_tensor *x, *w, *y;
-    lfuse_device *dev;
-    lfuse_stream *s;
-    lfuse_plan *plan;
 
     for (int i = 0; i < 3; i++)
         v = lfuse_relu(lfuse_matmul(v, lfuse_input(g, (const char *[]){ "w0", "w1", "w2" }[i], LFUSE_F32, 2, square)));
     lfuse_output(g, "y", v);
-    OK(lfuse_device_open("cuda:0", &dev));
-    OK(lfuse_stream_create(dev, &s));
-    OK(lfuse_tensor_create(dev, LFUSE_F32, 2, row, &x));
-    OK(lfuse_tensor_create(dev, LFUSE_F32, 2, square, &w));
-    OK(lfuse_tensor_create(dev, LFUSE_F32, 2, row, &y));
+    lfuse_device *dev = new_device("cuda:0");
+    lfuse_stream *s = new_stream(dev);
+    lfuse_tensor *x = new_tensor(dev, LFUSE_F32, 2, row), *w = new_tensor(dev, LFUSE_F32, 2, square);
+    lfuse_tensor *y = new_tensor(dev, LFUSE_F32, 2, row);
     const lfuse_binding bind[] = { lfuse_bind_tensor("x", x), lfuse_bind_tensor("w0", w), lfuse_bind_tensor("w1", w),
                                    lfuse_bind_tensor("w2", w), lfuse_bind_tensor("y", y) };
-    OK(lfuse_plan_create(dev, g, &options, &plan));
+    lfuse_plan *plan = new_plan(dev, g, &options);
     uint64_t before = fake_calls("cuEventElapsedTime");
     OK(lfuse_plan_run(plan, s, bind, 5));
     OK(lfuse_stream_synchronize(s));
     *timed = fake_calls("cuEventElapsedTime") > before;
-    lfuse_tensor_destroy(x), lfuse_tensor_destroy(w), lfuse_tensor_destroy(y);
-    lfuse_plan_destroy(plan);
-    lfuse_graph_destroy(g);
-    lfuse_stream_destroy(s);
-    lfuse_device_close(dev);
-    ck_assert_int_eq(fake_live(), 0);
+    drop_all();
     return fake_last();
 }
 
@@ -333,7 +292,7 @@ TEST(test_network)
     char quick[32], text[8192];
     bool timed;
 
-    if (lfuse__cu_load_compiler()) TEST_SKIP("no NVRTC");
+    NEED_COMPILER();
     setenv("FAKECUDA_QUICK", "0", 1);
     unsigned layers = run_network(LFUSE_EFFORT_ESTIMATE, LFUSE_NO_NETWORK, &timed)->grid;
     ck_assert(!timed && !fake_last()->resident);
@@ -350,10 +309,7 @@ TEST(test_network)
             ck_assert_int_eq(!run_network(effort, 0, &timed)->resident, apart);
             ck_assert(!timed);
         }
-        FILE *f = fopen(file, "r");
-        ck_assert_ptr_nonnull(f);
-        text[fread(text, 1, sizeof text - 1, f)] = '\0';
-        fclose(f);
+        read_file(text, sizeof text);
         ck_assert_msg(strstr(text, "\tnetwork:1x128x128:f32:") && strstr(text, "\tstage:1x128x128:f32:") &&
                       strstr(text, apart ? "\tplan\tstages\t" : "\tplan\tnetwork\t"), "%s", text);
     }

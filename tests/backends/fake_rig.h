@@ -8,6 +8,7 @@
 #include "backends/cuda/internal.h"
 #include "tests/fake-cuda/fakecuda.h"
 #include "tests/support/main.h"
+#include "tests/support/objects.h"
 
 static const lfuse__backend *const cuda = &lfuse__backend_cuda;
 static fakecuda_reset_function *fake_reset;
@@ -43,6 +44,8 @@ static inline void load_fakes(void)
     unsetenv("FAKECUDA_DEVICES");
     unsetenv("FAKECUDA_CAPABILITY");
     unsetenv("FAKECUDA_LACKS");
+    unsetenv("FAKECUDA_GREEDY");
+    unsetenv("FAKECUDA_QUICK");
     unsetenv("LFUSE_OVERLAP");
     fake_reset();
 }
@@ -54,6 +57,33 @@ static inline void arrange(const char *what)
     fake_reset();
 }
 
+/* ---- owned by the test, see tests/support/objects.h ---- */
+
+static inline void close_device(void *dev)
+{
+    cuda->close(dev);
+}
+
+static inline void destroy_stream(void *stream)
+{
+    cuda->stream_destroy(stream);
+}
+
+static inline void destroy_program(void *program)
+{
+    cuda->program_destroy(program);
+}
+
+static inline void destroy_kernel(void *kernel)
+{
+    cuda->kernel_destroy(kernel);
+}
+
+static inline void free_memory(void *memory)
+{
+    cuda->free(memory);
+}
+
 static inline lfuse__bdevice *open_device(int i)
 {
     lfuse__bdevice *dev = NULL;
@@ -62,14 +92,46 @@ static inline lfuse__bdevice *open_device(int i)
     OK(cuda->enumerate(&count, reason, sizeof reason));
     ck_assert_msg(count == 2, "%d devices: %s", count, reason);
     OK(cuda->open(i, &dev));
-    return dev;
+    return objects_own(dev, close_device);
 }
 
-static inline void close_device(lfuse__bdevice *dev)
+static inline lfuse__bstream *stream_on(lfuse__bdevice *dev)
+{
+    lfuse__bstream *s;
+    OK(cuda->stream_create(dev, &s));
+    return objects_own(s, destroy_stream);
+}
+
+static inline lfuse__bmem *memory_on(lfuse__bdevice *dev, uint64_t bytes)
+{
+    lfuse__bmem *m;
+    OK(cuda->alloc(dev, LFUSE__ALLOC_DEVICE, bytes, &m));
+    return objects_own(m, free_memory);
+}
+
+/* Before the test is over. */
+static inline void give_back(lfuse__bmem *memory)
+{
+    objects_drop(memory, free_memory);
+}
+
+/* The fake has the kernels that it is asked for: k_2_3 takes two buffers and three words. */
+static inline lfuse__bkernel *kernel_on(lfuse__bdevice *dev, const char *name)
+{
+    lfuse__bprogram *p;
+    lfuse__bkernel *k;
+    OK(cuda->program_load(dev, "module", 6, &p));
+    objects_own(p, destroy_program);
+    OK(cuda->kernel_create(p, name, &k));
+    return objects_own(k, destroy_kernel);
+}
+
+/* The teardown of most tests. */
+static inline void nothing_is_left(void)
 {
     CUcontext current;
-    cuda->close(dev);
     ck_assert_int_eq(fake_live(), 0);
+    if (!lfuse__cu.CtxGetCurrent) return; /* the driver was not loaded */
     ck_assert_int_eq(lfuse__cu.CtxGetCurrent(&current), CUDA_SUCCESS);
     ck_assert_ptr_null(current);
 }
@@ -80,6 +142,11 @@ static inline bool own_process(void)
     return fork_status == NULL || strcmp(fork_status, "no") != 0;
 }
 
+#define NEED_COMPILER()                                                                                                \
+    if (lfuse__cu_load_compiler()) TEST_SKIP("no NVRTC: %s", lfuse__cu_compiler.reason)
+#define NEED_FAKE_BLAS()                                                                                               \
+    if (lfuse__cu_load_blas() || strcmp(lfuse__cu_blas.text, "13.0.0"))                                                \
+    TEST_SKIP("NVRTC %s goes with another cuBLASLt than the fake one", lfuse__cu_compiler.text)
 #define NEED_OWN_PROCESS()                                                                                             \
     if (!own_process()) TEST_SKIP("CK_FORK=no: what this test breaks would stay broken")
 
