@@ -5,6 +5,7 @@
  */
 #include "libfuse.h"
 #include "tests/support/main.h"
+#include "tests/support/objects.h"
 
 enum { ROWS = 64, SIDE = 512, LAYERS = 3, TURNS = 150 };
 
@@ -17,29 +18,23 @@ static lfuse_tensor *x, *sums[2], *one, *weights[LAYERS][2];
 /* All of it is `value`, or, of `permuted`, one element of each row and column. */
 static lfuse_tensor *tensor_of(int rows, int columns, float value, bool permuted)
 {
-    lfuse_tensor *made;
-    float *host = calloc((size_t)(rows * columns), sizeof *host);
-    ck_assert(host != NULL);
+    lfuse_tensor *made = new_tensor(device, LFUSE_F32, 2, LFUSE_DIMS(rows, columns));
+    float *host = new_memory((size_t)(rows * columns) * sizeof *host);
     for (int i = 0; i < rows; i++)
         for (int j = 0; j < columns; j++)
             if (!permuted || i == (5 * j + 3) % rows) host[i * columns + j] = value;
-    OK(lfuse_tensor_create(device, LFUSE_F32, 2, LFUSE_DIMS(rows, columns), &made));
     OK(lfuse_tensor_write(made, stream, host));
     OK(lfuse_stream_synchronize(stream));
-    free(host);
     return made;
 }
 
 /* "to" is "from" and "one". */
 static lfuse_plan *plan_step(void)
 {
-    lfuse_plan *plan;
-    lfuse_graph *g = lfuse_graph_create();
+    lfuse_graph *g = new_graph();
     lfuse_value from = lfuse_input(g, "from", LFUSE_F32, 2, LFUSE_DIMS(SIDE, SIDE));
     lfuse_output(g, "to", lfuse_add(from, lfuse_input(g, "one", LFUSE_F32, 2, LFUSE_DIMS(SIDE, SIDE))));
-    OK(lfuse_plan_create(device, g, NULL, &plan));
-    lfuse_graph_destroy(g);
-    return plan;
+    return new_plan(device, g, NULL);
 }
 
 /* "to" is "from" and the product of x with all weights; `first`: the weights' own comes before, and is the first's. */
@@ -47,16 +42,13 @@ static lfuse_plan *plan_layers(bool first)
 {
     static const char *const names[LAYERS] = {"w0", "w1", "w2"};
     const lfuse_plan_options native = {.provider = LFUSE_PROVIDER_NATIVE};
-    lfuse_plan *plan;
-    lfuse_graph *g = lfuse_graph_create();
+    lfuse_graph *g = new_graph();
     lfuse_value h = lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(ROWS, SIDE)), w[LAYERS];
     for (int i = 0; i < LAYERS; i++) w[i] = lfuse_input(g, names[i], LFUSE_F32, 2, LFUSE_DIMS(SIDE, SIDE));
     if (first) w[1] = lfuse_matmul(w[0], w[1]);
     for (int i = first; i < LAYERS; i++) h = lfuse_matmul(h, w[i]);
     lfuse_output(g, "to", lfuse_add(lfuse_input(g, "from", LFUSE_F32, 2, LFUSE_DIMS(ROWS, SIDE)), h));
-    OK(lfuse_plan_create(device, g, &native, &plan));
-    lfuse_graph_destroy(g);
-    return plan;
+    return new_plan(device, g, &native);
 }
 
 TEST_CASE("cuda")
@@ -67,14 +59,12 @@ TEST_CASE("cuda")
  */
 TEST_LOOP(written_in_front, 0, 2)
 {
-    float *host = malloc(ROWS * SIDE * sizeof *host);
+    float *host = new_memory(ROWS * SIDE * sizeof *host);
     double expected = 0;
     int wrong = 0, turns = 0;
-    if (lfuse_device_open("cuda:0", &device)) {
-        free(host);
-        TEST_SKIP("no CUDA device");
-    }
-    OK(lfuse_stream_create(device, &stream));
+    if (lfuse_device_open("cuda:0", &device)) TEST_SKIP("no CUDA device");
+    objects_own(device, objects_destroy_device);
+    stream = new_stream(device);
     x = tensor_of(ROWS, SIDE, 1, false), one = tensor_of(SIDE, SIDE, 1, true);
     for (int i = 0; i < 2; i++) sums[i] = tensor_of(ROWS, SIDE, 0, false);
     for (int l = 0; l < LAYERS; l++)
@@ -99,16 +89,6 @@ TEST_LOOP(written_in_front, 0, 2)
     OK(lfuse_stream_synchronize(stream));
     for (int i = 0; i < ROWS * SIDE; i++) wrong += host[i] != (float)expected;
     ck_assert_msg(!wrong, "%d of %d elements are wrong, the first is %g of %g", wrong, ROWS * SIDE, host[0], expected);
-    lfuse_plan_destroy(step);
-    lfuse_plan_destroy(layers);
-    for (int i = 0; i < 2; i++) lfuse_tensor_destroy(sums[i]);
-    for (int l = 0; l < LAYERS; l++)
-        for (int i = 0; i < 2; i++) lfuse_tensor_destroy(weights[l][i]);
-    lfuse_tensor_destroy(x);
-    lfuse_tensor_destroy(one);
-    lfuse_stream_destroy(stream);
-    lfuse_device_close(device);
-    free(host);
 }
 
 TEST_SUITE("weights read early", CK_NOFORK)

@@ -5,6 +5,7 @@
 #include "backends/cuda/internal.h"
 #include "libfuse.h"
 #include "tests/support/main.h"
+#include "tests/support/objects.h"
 
 enum { N = 1000, ROWS = 5, WIDTH = N / ROWS, HIDDEN = 24 };
 
@@ -24,13 +25,20 @@ static bool found;
 
 static lfuse_plan *make_plan(lfuse_device *on)
 {
-    lfuse_plan *made;
     lfuse_graph *g = lfuse_graph_create();
     lfuse_value v = lfuse_input(g, "x", LFUSE_F32, 1, LFUSE_DIMS(N));
     lfuse_output(g, "y", lfuse_add(lfuse_mul(v, v), lfuse_constant(g, 1)));
-    OK(lfuse_plan_create(on, g, NULL, &made));
+    lfuse_plan *made = new_plan(on, g, NULL);
     lfuse_graph_destroy(g);
     return made;
+}
+
+static lfuse_binding bound[2]; /* x and y */
+
+static void download(float *host)
+{
+    CU(MemcpyAsync((CUdeviceptr)(uintptr_t)host, out, N * sizeof *host, stream));
+    CU(StreamSynchronize(stream));
 }
 
 static void upload(float start)
@@ -44,8 +52,7 @@ static void upload(float start)
 static void expect(float start)
 {
     float host[N];
-    CU(MemcpyAsync((CUdeviceptr)(uintptr_t)host, out, sizeof host, stream));
-    CU(StreamSynchronize(stream));
+    download(host);
     for (int i = 0; i < N; i++) {
         float v = start + (float)i;
         ck_assert_float_eq(host[i], v * v + 1);
@@ -68,6 +75,7 @@ static void open_all(void)
     OK(lfuse_tensor_wrap(device, LFUSE_MEMORY_NATIVE, out, N * sizeof(float), LFUSE_F32, 1, LFUSE_DIMS(N), NULL, 0,
                          &y));
     plan = make_plan(device);
+    bound[0] = lfuse_bind_tensor("x", x), bound[1] = lfuse_bind_tensor("y", y);
     CU(CtxPushCurrent(context));
 }
 
@@ -93,9 +101,8 @@ TEST_CASE("cuda", .before = open_all, .after = close_all)
 TEST(memory_and_stream)
 {
     SKIP_WITHOUT_CUDA();
-    lfuse_binding bindings[2] = {lfuse_bind_tensor("x", x), lfuse_bind_tensor("y", y)};
     upload(3);
-    OK(lfuse_plan_run(plan, wrapped, bindings, 2));
+    OK(lfuse_plan_run(plan, wrapped, bound, 2));
     expect(3);
     ck_assert_ptr_eq(lfuse_stream_native(wrapped), stream);
 }
@@ -104,38 +111,40 @@ TEST(context_left_as_it_was)
 {
     SKIP_WITHOUT_CUDA();
     CUcontext popped, current;
-    lfuse_binding bindings[2] = {lfuse_bind_tensor("x", x), lfuse_bind_tensor("y", y)};
     CU(CtxPopCurrent(&popped));
     CU(CtxGetCurrent(&current));
-    OK(lfuse_plan_run(plan, wrapped, bindings, 2));
+    OK(lfuse_plan_run(plan, wrapped, bound, 2));
     CUcontext after;
     CU(CtxGetCurrent(&after));
     ck_assert_ptr_eq(after, current);
     CU(CtxPushCurrent(popped));
 }
 
+/* A run that the caller captures. */
+static CUgraphExec captured(lfuse_instance *instance, const lfuse_binding *bindings, int count)
+{
+    CUgraph graph;
+    CUgraphExec exec;
+    CU(StreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
+    lfuse_status status = lfuse_instance_run(instance, bindings, count);
+    CU(StreamEndCapture(stream, &graph));
+    ck_assert_msg(!status, "%s", lfuse_last_error());
+    CU(GraphInstantiateWithFlags(&exec, graph, 0));
+    CU(GraphDestroy(graph));
+    return exec;
+}
+
 /* The caller captures; the run becomes a node of his graph, and each launch of it computes anew. */
 TEST(captured_run)
 {
     SKIP_WITHOUT_CUDA();
-    lfuse_binding bindings[2] = {lfuse_bind_tensor("x", x), lfuse_bind_tensor("y", y)};
-    lfuse_instance *instance;
-    CUgraph graph;
-    CUgraphExec exec;
-    OK(lfuse_instance_create(plan, wrapped, bindings, 2, &instance));
-    CU(StreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
-    lfuse_status status = lfuse_instance_run(instance, bindings, 2);
-    CU(StreamEndCapture(stream, &graph));
-    ck_assert_msg(!status, "%s", lfuse_last_error());
-    CU(GraphInstantiateWithFlags(&exec, graph, 0));
+    CUgraphExec exec = captured(new_instance(plan, wrapped, bound, 2), bound, 2);
     for (int i = 0; i < 3; i++) {
         upload((float)i);
         CU(GraphLaunch(exec, stream));
         expect((float)i);
     }
     CU(GraphExecDestroy(exec));
-    CU(GraphDestroy(graph));
-    lfuse_instance_destroy(instance);
 }
 
 /* Integers whose sums are exact. */
@@ -148,10 +157,9 @@ static lfuse_tensor *make_weights(int layer)
 {
     const int64_t shape[2] = {layer ? HIDDEN : WIDTH, layer ? WIDTH : HIDDEN};
     float host[WIDTH * HIDDEN];
-    lfuse_tensor *t;
     for (int k = 0; k < shape[0]; k++)
         for (int j = 0; j < shape[1]; j++) host[k * shape[1] + j] = (float)weight(layer, k, j);
-    OK(lfuse_tensor_create(device, LFUSE_F32, 2, shape, &t));
+    lfuse_tensor *t = new_tensor(device, LFUSE_F32, 2, shape);
     OK(lfuse_tensor_write(t, NULL, host));
     return t;
 }
@@ -159,21 +167,17 @@ static lfuse_tensor *make_weights(int layer)
 /* y = relu(x v) w, in one launch. */
 static lfuse_plan *make_network(void)
 {
-    lfuse_plan *made;
-    lfuse_graph *g = lfuse_graph_create();
+    lfuse_graph *g = new_graph();
     lfuse_value v = lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(ROWS, WIDTH));
     v = lfuse_relu(lfuse_matmul(v, lfuse_frozen(g, "v", LFUSE_F32, 2, LFUSE_DIMS(WIDTH, HIDDEN))));
     lfuse_output(g, "y", lfuse_matmul(v, lfuse_frozen(g, "w", LFUSE_F32, 2, LFUSE_DIMS(HIDDEN, WIDTH))));
-    OK(lfuse_plan_create(device, g, NULL, &made));
-    lfuse_graph_destroy(g);
-    return made;
+    return new_plan(device, g, NULL);
 }
 
 static void expect_network(float start)
 {
     float host[N];
-    CU(MemcpyAsync((CUdeviceptr)(uintptr_t)host, out, sizeof host, stream));
-    CU(StreamSynchronize(stream));
+    download(host);
     for (int r = 0; r < ROWS; r++) {
         double hidden[HIDDEN];
         for (int j = 0; j < HIDDEN; j++) {
@@ -196,20 +200,14 @@ TEST(captured_network)
     const int64_t shape[2] = {ROWS, WIDTH};
     lfuse_tensor *v = make_weights(0), *w = make_weights(1), *x2, *y2;
     lfuse_plan *network = make_network();
-    lfuse_instance *instance;
-    CUgraph graph;
-    CUgraphExec exec;
     OK(lfuse_tensor_wrap(device, LFUSE_MEMORY_NATIVE, in, N * sizeof(float), LFUSE_F32, 2, shape, NULL, 0, &x2));
     OK(lfuse_tensor_wrap(device, LFUSE_MEMORY_NATIVE, out, N * sizeof(float), LFUSE_F32, 2, shape, NULL, 0, &y2));
+    own_tensor(x2), own_tensor(y2);
     const lfuse_binding bindings[4] = {lfuse_bind_tensor("x", x2), lfuse_bind_tensor("v", v),
                                        lfuse_bind_tensor("w", w), lfuse_bind_tensor("y", y2)};
     ck_assert_msg(!strncmp(lfuse_plan_text(network), "(network ", 9), "%s", lfuse_plan_text(network));
-    OK(lfuse_instance_create(network, wrapped, bindings, 4, &instance));
-    CU(StreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
-    lfuse_status status = lfuse_instance_run(instance, bindings, 4);
-    CU(StreamEndCapture(stream, &graph));
-    ck_assert_msg(!status, "%s", lfuse_last_error());
-    CU(GraphInstantiateWithFlags(&exec, graph, 0));
+    lfuse_instance *instance = new_instance(network, wrapped, bindings, 4);
+    CUgraphExec exec = captured(instance, bindings, 4);
     for (int i = 0; i < 6; i++) {
         upload((float)i);
         if (i % 3 == 1) OK(lfuse_instance_run(instance, bindings, 4));
@@ -217,23 +215,16 @@ TEST(captured_network)
         expect_network((float)i);
     }
     CU(GraphExecDestroy(exec));
-    CU(GraphDestroy(graph));
-    lfuse_instance_destroy(instance);
-    lfuse_plan_destroy(network);
-    lfuse_tensor_destroy(v), lfuse_tensor_destroy(w), lfuse_tensor_destroy(x2), lfuse_tensor_destroy(y2);
 }
 
 /* y = relu(scale x + 1), a launch for each function. */
 static lfuse_plan *make_chain(void)
 {
     const lfuse_plan_options apart = {.disable = LFUSE_NO_POINTWISE_FUSION};
-    lfuse_plan *made;
-    lfuse_graph *g = lfuse_graph_create();
+    lfuse_graph *g = new_graph();
     lfuse_value v = lfuse_input(g, "x", LFUSE_F32, 1, LFUSE_DIMS(N));
     lfuse_output(g, "y", lfuse_relu(lfuse_add(lfuse_mul(v, lfuse_scalar(g, "scale")), lfuse_constant(g, 1))));
-    OK(lfuse_plan_create(device, g, &apart, &made));
-    lfuse_graph_destroy(g);
-    return made;
+    return new_plan(device, g, &apart);
 }
 
 static void run_chain(lfuse_plan *chain, lfuse_stream *on, float scale)
@@ -246,8 +237,7 @@ static void run_chain(lfuse_plan *chain, lfuse_stream *on, float scale)
 static void expect_chain(float start, float scale)
 {
     float host[N];
-    CU(MemcpyAsync((CUdeviceptr)(uintptr_t)host, out, sizeof host, stream));
-    CU(StreamSynchronize(stream));
+    download(host);
     for (int i = 0; i < N; i++) {
         float v = scale * (start + (float)i) + 1;
         ck_assert_float_eq(host[i], v > 0 ? v : 0);
@@ -273,6 +263,7 @@ TEST_LOOP(replayed_runs, 0, 4)
     CUgraph graph;
     CUgraphExec exec;
     OK(lfuse_stream_wrap(device, natives[_i], &on));
+    objects_own(on, objects_destroy_stream);
     launch_graph = lfuse__cu.GraphLaunch;
     lfuse__cu.GraphLaunch = count_graph;
     graphs = 0;
@@ -297,8 +288,6 @@ TEST_LOOP(replayed_runs, 0, 4)
         expect_chain(5, 8);
     }
     lfuse__cu.GraphLaunch = launch_graph;
-    lfuse_plan_destroy(chain);
-    lfuse_stream_destroy(on);
 }
 
 /* Numbers that change are patched: no second capture, and the nodes overlap as the launches did. */
@@ -320,14 +309,12 @@ TEST(patched_runs)
     lfuse__cu.GraphInstantiateWithFlags = instantiate;
     lfuse__cu.StreamBeginCapture = begin;
     expect_chain(1, 19);
-    lfuse_plan_destroy(chain);
 }
 
 /* What would have to allocate is refused, and the caller's capture goes on. */
 TEST(capture_survives_refusal)
 {
     SKIP_WITHOUT_CUDA();
-    lfuse_binding bindings[2] = {lfuse_bind_tensor("x", x), lfuse_bind_tensor("y", y)};
     CUgraph graph = NULL;
     lfuse_plan *fresh = make_plan(device);
     lfuse_stream *other;
@@ -335,11 +322,11 @@ TEST(capture_survives_refusal)
     CU(StreamCreate(&bare, CU_STREAM_NON_BLOCKING));
     OK(lfuse_stream_wrap(device, bare, &other));
     CU(StreamBeginCapture(bare, CU_STREAM_CAPTURE_MODE_GLOBAL));
-    lfuse_status status = lfuse_plan_run(fresh, other, bindings, 2);
+    lfuse_status status = lfuse_plan_run(fresh, other, bound, 2);
     CU(StreamEndCapture(bare, &graph));
     ck_assert_int_eq(status, LFUSE_ERR_STATE);
     CU(GraphDestroy(graph));
-    lfuse_plan_destroy(fresh);
+    drop(fresh);
     lfuse_stream_destroy(other);
     CU(StreamDestroy(bare));
 }
@@ -365,16 +352,15 @@ static CUresult CUDAAPI count_extended(const CUlaunchConfig *config, CUfunction 
 TEST(launches_counted)
 {
     SKIP_WITHOUT_CUDA();
-    lfuse_binding bindings[2] = {lfuse_bind_tensor("x", x), lfuse_bind_tensor("y", y)};
     lfuse_device_counters before, after;
-    OK(lfuse_plan_run(plan, wrapped, bindings, 2));
+    OK(lfuse_plan_run(plan, wrapped, bound, 2));
     OK(lfuse_device_get_counters(device, &before));
     launch_kernel = lfuse__cu.LaunchKernel;
     launch_extended = lfuse__cu.LaunchKernelEx;
     lfuse__cu.LaunchKernel = count_launch;
     if (launch_extended) lfuse__cu.LaunchKernelEx = count_extended;
     launched = 0;
-    for (int i = 0; i < 5; i++) OK(lfuse_plan_run(plan, wrapped, bindings, 2));
+    for (int i = 0; i < 5; i++) OK(lfuse_plan_run(plan, wrapped, bound, 2));
     lfuse__cu.LaunchKernel = launch_kernel;
     lfuse__cu.LaunchKernelEx = launch_extended;
     OK(lfuse_device_get_counters(device, &after));
@@ -399,13 +385,13 @@ TEST(adopted_context)
     CU(CtxPopCurrent(&popped));
 
     lfuse_device *adopted;
-    lfuse_stream *s;
-    lfuse_tensor *a, *b, *foreign;
+    lfuse_tensor *foreign;
     float host[N];
     OK(lfuse_device_adopt("cuda", own, NULL, &adopted));
-    OK(lfuse_stream_create(adopted, &s));
-    OK(lfuse_tensor_create(adopted, LFUSE_F32, 1, LFUSE_DIMS(N), &a));
-    OK(lfuse_tensor_create(adopted, LFUSE_F32, 1, LFUSE_DIMS(N), &b));
+    objects_own(adopted, objects_destroy_device);
+    lfuse_stream *s = new_stream(adopted);
+    lfuse_tensor *a = new_tensor(adopted, LFUSE_F32, 1, LFUSE_DIMS(N));
+    lfuse_tensor *b = new_tensor(adopted, LFUSE_F32, 1, LFUSE_DIMS(N));
     OK(lfuse_tensor_fill(a, NULL, 2));
     lfuse_plan *here = make_plan(adopted);
     lfuse_binding bindings[2] = {lfuse_bind_tensor("x", a), lfuse_bind_tensor("y", b)};
@@ -419,11 +405,7 @@ TEST(adopted_context)
     ck_assert_int_eq(lfuse_stream_wrap(adopted, stream, &other), LFUSE_ERR_CONTEXT);
     bindings[0] = lfuse_bind_tensor("x", x);
     ck_assert_int_eq(lfuse_plan_run(here, s, bindings, 2), LFUSE_ERR_CONTEXT);
-    lfuse_plan_destroy(here);
-    lfuse_tensor_destroy(a);
-    lfuse_tensor_destroy(b);
-    lfuse_stream_destroy(s);
-    lfuse_device_close(adopted);
+    drop_all();
     ck_assert_int_eq(destroy(own), CUDA_SUCCESS);
     dlclose(driver);
 }

@@ -4,6 +4,7 @@
 #include "libfuse.h"
 #include "tests/backends/opencl_devices.h"
 #include "tests/support/main.h"
+#include "tests/support/objects.h"
 
 enum { N = 1000 };
 
@@ -34,35 +35,39 @@ static cl_mem make_buffer(cl_context context)
     return buffer;
 }
 
+static lfuse_device *adopt(cl_context context, cl_device_id id)
+{
+    lfuse_device *device;
+    OK(lfuse_device_adopt("opencl", context, id, &device));
+    return objects_own(device, objects_destroy_device);
+}
+
 static lfuse_tensor *wrap(lfuse_device *device, cl_mem buffer, int64_t elements, int64_t offset)
 {
     lfuse_tensor *t;
     OK(lfuse_tensor_wrap(device, LFUSE_MEMORY_NATIVE, (uint64_t)(uintptr_t)buffer, 0, LFUSE_F32, 1, &elements, NULL,
                          offset, &t));
-    return t;
+    return own_tensor(t);
 }
 
 /* y = 2 x + x, in three dependent kernels, so that an order that is not kept is seen. */
 static lfuse_plan *make_plan(lfuse_device *device, int64_t elements)
 {
     lfuse_plan_options unfused = {.disable = LFUSE_NO_POINTWISE_FUSION};
-    lfuse_plan *plan;
-    lfuse_graph *g = lfuse_graph_create();
+    lfuse_graph *g = new_graph();
     lfuse_value v = lfuse_input(g, "x", LFUSE_F32, 1, &elements);
     lfuse_output(g, "y", lfuse_add(lfuse_mul(v, lfuse_constant(g, 2)), lfuse_abs(v)));
-    OK(lfuse_plan_create(device, g, &unfused, &plan));
-    lfuse_graph_destroy(g);
-    return plan;
+    return new_plan(device, g, &unfused);
 }
 
 static void run_on_queue(cl_context context, cl_device_id id, cl_command_queue queue)
 {
-    lfuse_device *device;
+    lfuse_device *device = adopt(context, id);
     lfuse_stream *stream;
     cl_mem in = make_buffer(context), out = make_buffer(context);
     float host[N];
-    OK(lfuse_device_adopt("opencl", context, id, &device));
     OK(lfuse_stream_wrap(device, queue, &stream));
+    objects_own(stream, objects_destroy_stream);
     ck_assert_ptr_eq(lfuse_stream_native(stream), queue);
     lfuse_tensor *x = wrap(device, in, N, 0), *y = wrap(device, out, N, 0);
     lfuse_plan *plan = make_plan(device, N);
@@ -75,11 +80,7 @@ static void run_on_queue(cl_context context, cl_device_id id, cl_command_queue q
         CL(EnqueueReadBuffer(queue, out, CL_TRUE, 0, sizeof host, host, 0, NULL, NULL));
         for (int i = 0; i < N; i++) ck_assert_float_eq(host[i], 3.0f * (float)(i + round));
     }
-    lfuse_plan_destroy(plan);
-    lfuse_tensor_destroy(x);
-    lfuse_tensor_destroy(y);
-    lfuse_stream_destroy(stream);
-    lfuse_device_close(device);
+    drop_all();
     CL(ReleaseMemObject(in));
     CL(ReleaseMemObject(out));
 }
@@ -112,14 +113,13 @@ TEST(other_context_refused)
         cl_context ours = make_context(ids[d]), theirs = make_context(ids[d]);
         cl_command_queue queue = make_queue(theirs, ids[d], 0);
         cl_mem buffer = make_buffer(theirs);
-        lfuse_device *device;
+        lfuse_device *device = adopt(ours, ids[d]);
         lfuse_stream *stream;
         lfuse_tensor *t;
-        OK(lfuse_device_adopt("opencl", ours, ids[d], &device));
         ck_assert_int_eq(lfuse_stream_wrap(device, queue, &stream), LFUSE_ERR_CONTEXT);
         ck_assert_int_eq(lfuse_tensor_wrap(device, LFUSE_MEMORY_NATIVE, (uint64_t)(uintptr_t)buffer, 0, LFUSE_F32, 1,
                                            LFUSE_DIMS(N), NULL, 0, &t), LFUSE_ERR_CONTEXT);
-        lfuse_device_close(device);
+        drop(device);
         CL(ReleaseMemObject(buffer));
         CL(ReleaseCommandQueue(queue));
         CL(ReleaseContext(ours));
@@ -134,10 +134,8 @@ TEST(overlap_in_one_buffer)
     for (int d = 0; d < devices; d++) {
         cl_context context = make_context(ids[d]);
         cl_mem buffer = make_buffer(context);
-        lfuse_device *device;
-        lfuse_stream *stream;
-        OK(lfuse_device_adopt("opencl", context, ids[d], &device));
-        OK(lfuse_stream_create(device, &stream));
+        lfuse_device *device = adopt(context, ids[d]);
+        lfuse_stream *stream = new_stream(device);
         lfuse_tensor *low = wrap(device, buffer, N / 2, 0), *high = wrap(device, buffer, N / 2, N / 2),
                      *middle = wrap(device, buffer, N / 2, N / 4), *beyond;
         lfuse_plan *plan = make_plan(device, N / 2);
@@ -149,12 +147,7 @@ TEST(overlap_in_one_buffer)
         ck_assert_int_eq(lfuse_tensor_wrap(device, LFUSE_MEMORY_NATIVE, (uint64_t)(uintptr_t)buffer, 0, LFUSE_F32, 1,
                                            LFUSE_DIMS(N), NULL, 1, &beyond), LFUSE_ERR_SHAPE);
         OK(lfuse_stream_synchronize(stream));
-        lfuse_plan_destroy(plan);
-        lfuse_tensor_destroy(low);
-        lfuse_tensor_destroy(high);
-        lfuse_tensor_destroy(middle);
-        lfuse_stream_destroy(stream);
-        lfuse_device_close(device);
+        drop_all();
         CL(ReleaseMemObject(buffer));
         CL(ReleaseContext(context));
     }
@@ -165,17 +158,15 @@ TEST(shared_pointer)
     int ran = 0;
     for (int d = 0; d < devices; d++) {
         cl_context context = make_context(ids[d]);
-        lfuse_device *device;
+        lfuse_device *device = adopt(context, ids[d]);
         lfuse_device_info info;
-        OK(lfuse_device_adopt("opencl", context, ids[d], &device));
         OK(lfuse_device_get_info(device, &info));
         if (info.svm && lfuse__cl.SVMAlloc) {
-            lfuse_stream *stream;
+            lfuse_stream *stream = new_stream(device);
             lfuse_tensor *x, *y;
             float host[N];
             float *memory = lfuse__cl.SVMAlloc(context, CL_MEM_READ_WRITE, 2 * N * sizeof(float), 0);
             ck_assert_ptr_nonnull(memory);
-            OK(lfuse_stream_create(device, &stream));
             OK(lfuse_tensor_wrap(device, LFUSE_MEMORY_POINTER, (uint64_t)(uintptr_t)memory, N * sizeof(float),
                                  LFUSE_F32, 1, LFUSE_DIMS(N), NULL, 0, &x));
             OK(lfuse_tensor_wrap(device, LFUSE_MEMORY_POINTER, (uint64_t)(uintptr_t)(memory + N), N * sizeof(float),
@@ -187,14 +178,11 @@ TEST(shared_pointer)
             OK(lfuse_stream_synchronize(stream));
             OK(lfuse_tensor_read(y, NULL, host));
             for (int i = 0; i < N; i++) ck_assert_float_eq(host[i], 12);
-            lfuse_plan_destroy(plan);
-            lfuse_tensor_destroy(x);
-            lfuse_tensor_destroy(y);
-            lfuse_stream_destroy(stream);
+            drop(x), drop(y), drop(plan), drop(stream);
             lfuse__cl.SVMFree(context, memory);
             ran++;
         }
-        lfuse_device_close(device);
+        drop_all();
         CL(ReleaseContext(context));
     }
     if (!ran) TEST_SKIP("no OpenCL device with shared virtual memory");

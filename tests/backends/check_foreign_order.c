@@ -7,6 +7,7 @@
 #include "backends/cuda/program.h"
 #include "libfuse.h"
 #include "tests/support/main.h"
+#include "tests/support/objects.h"
 
 enum { N = 1 << 18, GRAPHS = 2, TURNS = 200, GROUP = 256 };
 
@@ -29,13 +30,12 @@ static float host[N];
 /* y is x backwards, and one more; the second also asks for an extreme of all of x, in kernels of its own. */
 static lfuse_plan *make_plan(int which)
 {
-    lfuse_plan *made;
     lfuse_graph *g = lfuse_graph_create();
     lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 1, LFUSE_DIMS(N));
     lfuse_value y = lfuse_add(lfuse_flip(x, 1, (const int[]){0}), lfuse_constant(g, 1));
     if (which) y = lfuse_add(y, lfuse_mul(lfuse_amax(x, 1, (const int[]){0}, true), lfuse_constant(g, 0)));
     lfuse_output(g, "y", y);
-    OK(lfuse_plan_create(device, g, NULL, &made));
+    lfuse_plan *made = new_plan(device, g, NULL);
     lfuse_graph_destroy(g);
     return made;
 }
@@ -236,18 +236,16 @@ TEST_LOOP(captured, 0, GRAPHS)
 TEST_LOOP(replayed, 0, GRAPHS)
 {
     SKIP_WITHOUT_CUDA();
-    lfuse_recording *r;
     start(plans[_i]);
     OK(lfuse_record_begin(wrapped[0]));
     for (int i = 0; i < 40; i++) OK(turn(plans[_i], wrapped[0], i % 2));
-    OK(lfuse_record_end(wrapped[0], &r));
+    lfuse_recording *r = new_recording(wrapped[0]);
     for (int i = 0; i < 20; i++) {
         OK(lfuse_recording_replay(r, wrapped[0], NULL, 0));
         OK(turn(plans[_i], wrapped[0], 0));
         OK(turn(plans[_i], wrapped[0], 1));
     }
     finish(20 * 42);
-    lfuse_recording_destroy(r);
 }
 
 TEST_SUITE("order of overlapping launches", CK_NOFORK)
