@@ -6,6 +6,7 @@
 #include "common/tune/wisdom.h"
 #include "libfuse.h"
 #include "tests/backends/fake_rig.h"
+#include "tests/support/files.h"
 
 static char file[PATH_MAX];
 
@@ -26,18 +27,6 @@ static void teardown(void)
 {
     unlink(file);
     nothing_is_left();
-}
-
-/* What the file says. */
-static void read_file(char *text, size_t size)
-{
-    FILE *f = fopen(file, "r");
-
-    ck_assert_ptr_nonnull(f);
-    size_t length = fread(text, 1, size - 1, f);
-    fclose(f);
-    ck_assert_uint_gt(length, 0);
-    text[length] = '\0';
 }
 
 static lfuse_tensor *filled(lfuse_device *dev, int rank, const int64_t *shape, double value)
@@ -76,13 +65,11 @@ static void multiply(lfuse_effort effort, uint64_t *scratch, uint64_t *timed)
 /* The file's one line. */
 static void read_line(char *line, size_t size)
 {
-    FILE *f = fopen(file, "r");
+    char text[2 * LFUSE__WISDOM_LINE_BYTES];
 
-    ck_assert_ptr_nonnull(f);
-    ck_assert_ptr_nonnull(fgets(line, (int)size, f));
-    ck_assert_ptr_nonnull(fgets(line, (int)size, f));
-    line[strcspn(line, "\n")] = '\0';
-    fclose(f);
+    read_file(file, text, sizeof text);
+    const char *second = strchr(text, '\n') + 1;
+    snprintf(line, size, "%.*s", (int)strcspn(second, "\n"), second);
 }
 
 static void write_line(const char *line)
@@ -170,7 +157,7 @@ TEST(test_trial)
     OK(lfuse_tensor_read(c, NULL, got));
     for (int i = 0; i < 64; i++) ck_assert(got[i] == 53);
     drop_all();
-    read_file(text, sizeof text);
+    read_file(file, text, sizeof text);
     ck_assert_msg(strstr(text, "\tgemm:4x16x8:f32:") && !strstr(text, "\tstage:"), "%s", text);
 }
 
@@ -209,7 +196,7 @@ static void tile(lfuse_provider provider, bool layer, const char *quick, char *c
     }
     lfuse_graph_destroy(g);
     *groups = fake_last()->grid;
-    read_file(text, sizeof text);
+    read_file(file, text, sizeof text);
     char *at = strstr(text, "\tplan\t");
     ck_assert_msg(at != NULL, "%s", text);
     snprintf(choice, size, "%.*s", (int)strcspn(at + 6, "\t"), at + 6);
@@ -309,7 +296,7 @@ TEST(test_network)
             ck_assert_int_eq(!run_network(effort, 0, &timed)->resident, apart);
             ck_assert(!timed);
         }
-        read_file(text, sizeof text);
+        read_file(file, text, sizeof text);
         ck_assert_msg(strstr(text, "\tnetwork:1x128x128:f32:") && strstr(text, "\tstage:1x128x128:f32:") &&
                       strstr(text, apart ? "\tplan\tstages\t" : "\tplan\tnetwork\t"), "%s", text);
     }

@@ -9,25 +9,21 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "tests/support/files.h"
 #include "tests/support/main.h"
 
 static char base[64], at[96];
 
 static void setup(void)
 {
-    strcpy(base, "/tmp/lfuse-file-XXXXXX");
+    strcpy(base, "/tmp/lfuse-file-XXXXXX"); /* short: a socket's name is */
     ck_assert_ptr_nonnull(mkdtemp(base));
     snprintf(at, sizeof at, "%s/it", base);
 }
 
 static void teardown(void)
 {
-    char other[96];
-
-    snprintf(other, sizeof other, "%s/other", base);
-    unlink(other);
-    if (unlink(at)) rmdir(at);
-    rmdir(base);
+    remove_folder(base);
 }
 
 /* ---- what may have a name ---- */
@@ -44,7 +40,7 @@ static void make_pipe_with_reader(void)
     ck_assert_int_ge(reader, 0);
 }
 
-static void make_folder(void) { ck_assert_int_eq(mkdir(at, 0700), 0); }
+static void make_folder_at(void) { ck_assert_int_eq(mkdir(at, 0700), 0); }
 
 static void make_socket(void)
 {
@@ -78,7 +74,7 @@ static const struct {
 } things[] = {
     { make_pipe, NULL, "it is no regular file" },
     { make_pipe_with_reader, NULL, "it is no regular file" },
-    { make_folder, NULL, "it is no regular file" },
+    { make_folder_at, NULL, "it is no regular file" },
     { make_socket, NULL, "it is no regular file" },
     { link_to_nothing, NULL, "it is a symbolic link" },
     { link_to_device, NULL, "it is a symbolic link" },

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "tests/support/files.h"
 #include "tests/support/main.h"
 
 TEST_CASE("library")
@@ -96,16 +97,15 @@ TEST_LOOP(shortages, 0, 2)
 TEST(a_pipe_in_the_folder)
 {
     static const char *const names[] = { "libpipe.so.1", NULL };
-    char folder[] = "/tmp/lfuse-library-XXXXXX", path[64];
+    char folder[256], path[300];
     const char *const folders[] = { folder, NULL };
     lfuse__library *library = NULL;
 
-    ck_assert_ptr_nonnull(mkdtemp(folder));
+    make_folder("library", folder, sizeof folder);
     snprintf(path, sizeof path, "%s/libpipe.so.1", folder);
     ck_assert_int_eq(mkfifo(path, 0600), 0);
     lfuse_status status = lfuse__library_open(names, folders, &library);
-    unlink(path);
-    rmdir(folder);
+    remove_folder(folder);
     ck_assert_int_eq(status, LFUSE_ERR_LIBRARY);
     ck_says("it is no regular file");
     ck_says(path);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The disk cache as a store. It opens its folder once: each test is a process of its own, with a folder of its own. */
-#include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <sys/stat.h>
@@ -10,6 +9,7 @@
 #include "common/base/log.h"
 #include "common/device/device.h"
 #include "tests/support/descriptors.h"
+#include "tests/support/files.h"
 #include "tests/support/main.h"
 
 static char base[PATH_MAX], dir[PATH_MAX + 16];
@@ -18,31 +18,13 @@ static int descriptors;
 static void setup(void)
 {
     static const char *const names[] = { "LFUSE_CACHE", "LFUSE_CACHE_DIR", "XDG_CACHE_HOME", "HOME" };
-    const char *where = getenv("TMPDIR");
 
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) unsetenv(names[i]);
-    snprintf(base, sizeof base, "%s/lfuse-cache-XXXXXX", where && *where == '/' ? where : "/tmp");
-    ck_assert_ptr_nonnull(mkdtemp(base));
+    make_folder("cache", base, sizeof base);
     snprintf(dir, sizeof dir, "%s/cache", base);
     ck_assert_int_eq(setenv("LFUSE_CACHE_DIR", dir, 1), 0);
     lfuse_log_to(NULL, NULL, LFUSE_LOG_NONE);
     descriptors = test_open_descriptors();
-}
-
-static void remove_folder(const char *path)
-{
-    char file[PATH_MAX + 300];
-    struct dirent *d;
-
-    chmod(path, 0700);
-    DIR *open_dir = opendir(path);
-    while (open_dir && (d = readdir(open_dir))) {
-        if (!strcmp(d->d_name, ".") || !strcmp(d->d_name, "..")) continue;
-        snprintf(file, sizeof file, "%s/%s", path, d->d_name);
-        if (unlink(file)) remove_folder(file);
-    }
-    if (open_dir) closedir(open_dir);
-    rmdir(path);
 }
 
 /* The folder stays open, nothing else does. */
@@ -74,42 +56,6 @@ static void put(const char *key, const char *value)
     lfuse__cache_write(key, strlen(key), value, strlen(value));
 }
 
-/* Files in the folder; the path of the last one into `path`. */
-static int files(char *path, size_t size)
-{
-    DIR *open_dir = opendir(dir);
-    struct dirent *d;
-    int n = 0;
-
-    while (open_dir && (d = readdir(open_dir))) {
-        if (!strcmp(d->d_name, ".") || !strcmp(d->d_name, "..")) continue;
-        if (path) snprintf(path, size, "%s/%s", dir, d->d_name);
-        n++;
-    }
-    if (open_dir) closedir(open_dir);
-    return n;
-}
-
-static size_t load(const char *path, unsigned char *bytes, size_t size)
-{
-    FILE *file = fopen(path, "rb");
-
-    ck_assert_ptr_nonnull(file);
-    size_t n = fread(bytes, 1, size, file);
-    fclose(file);
-    return n;
-}
-
-static void store(const char *path, const unsigned char *bytes, size_t n)
-{
-    FILE *file = fopen(path, "wb");
-
-    ck_assert_ptr_nonnull(file);
-    ck_assert_uint_eq(fwrite(bytes, 1, n, file), n);
-    fclose(file);
-    chmod(path, 0600);
-}
-
 /* ---- as a store ---- */
 
 TEST_CASE("cache", .setup = setup, .teardown = teardown)
@@ -127,7 +73,7 @@ TEST(round_trip)
     ck_assert_int_eq(get("keys", NULL), LFUSE_NOT_READY);
     put("key", "newer");
     ck_assert_int_eq(get("key", "newer"), LFUSE_OK);
-    ck_assert_int_eq(files(NULL, 0), 3);
+    ck_assert_int_eq(files_in(dir, NULL, 0), 3);
 }
 
 TEST(bytes_of_any_value)
@@ -166,16 +112,16 @@ TEST(every_flipped_bit)
     char path[PATH_MAX + 300];
 
     put("the key", "the value");
-    ck_assert_int_eq(files(path, sizeof path), 1);
-    size_t n = load(path, bytes, sizeof bytes);
+    ck_assert_int_eq(files_in(dir, path, sizeof path), 1);
+    size_t n = read_file(path, bytes, sizeof bytes);
     ck_assert_uint_lt(n, sizeof bytes);
     for (size_t i = 0; i < 8 * n; i++) {
         bytes[i / 8] ^= (unsigned char)(1 << i % 8);
-        store(path, bytes, n);
+        write_file(path, bytes, n);
         ck_assert_msg(get("the key", NULL) == LFUSE_NOT_READY, "bit %zu of byte %zu", i % 8, i / 8);
         bytes[i / 8] ^= (unsigned char)(1 << i % 8);
     }
-    store(path, bytes, n);
+    write_file(path, bytes, n);
     ck_assert_int_eq(get("the key", "the value"), LFUSE_OK);
 }
 
@@ -185,10 +131,10 @@ TEST(every_other_length)
     char path[PATH_MAX + 300];
 
     put("the key", "the value");
-    files(path, sizeof path);
-    size_t n = load(path, bytes, sizeof bytes);
+    files_in(dir, path, sizeof path);
+    size_t n = read_file(path, bytes, sizeof bytes);
     for (size_t i = 0; i < n + 20; i++) {
-        store(path, bytes, i);
+        write_file(path, bytes, i);
         ck_assert_int_eq(get("the key", NULL), i == n ? LFUSE_OK : LFUSE_NOT_READY);
     }
     put("the key", "the value");
@@ -202,12 +148,12 @@ TEST(entry_of_another_key)
     char path[PATH_MAX + 300];
 
     put("key A", "value A");
-    files(path, sizeof path);
-    size_t n = load(path, bytes, sizeof bytes);
+    files_in(dir, path, sizeof path);
+    size_t n = read_file(path, bytes, sizeof bytes);
     unlink(path);
     put("key B", "value B");
-    files(path, sizeof path);
-    store(path, bytes, n);
+    files_in(dir, path, sizeof path);
+    write_file(path, bytes, n);
     ck_assert_int_eq(get("key B", NULL), LFUSE_NOT_READY);
     put("key B", "value B");
     ck_assert_int_eq(get("key B", "value B"), LFUSE_OK);
@@ -225,15 +171,15 @@ TEST(entry_of_a_longer_key)
     uint64_t length;
 
     put("the key", "the value");
-    files(path, sizeof path);
-    size_t n = load(path, bytes, sizeof bytes - 1);
+    files_in(dir, path, sizeof path);
+    size_t n = read_file(path, bytes, sizeof bytes);
     ck_assert_uint_eq(n, HEADER_BYTES + strlen("the key") + strlen("the value"));
     memcpy(&length, bytes + MAGIC_BYTES, sizeof length);
     ck_assert_uint_eq(length, strlen("the key"));
     length++;
     memcpy(bytes + MAGIC_BYTES, &length, sizeof length);
     bytes[n] = '!';
-    store(path, bytes, n + 1);
+    write_file(path, bytes, n + 1);
     ck_assert_int_eq(get("the key", NULL), LFUSE_NOT_READY);
 }
 
@@ -245,7 +191,7 @@ TEST(links_pipes_and_folders)
 
     snprintf(target, sizeof target, "%s/elsewhere", base);
     put("key", "value");
-    files(path, sizeof path);
+    files_in(dir, path, sizeof path);
     ck_assert_int_eq(rename(path, target), 0);
     ck_assert_int_eq(symlink(target, path), 0);
     ck_assert_int_eq(get("key", NULL), LFUSE_NOT_READY);
@@ -261,7 +207,7 @@ TEST(links_pipes_and_folders)
     ck_assert_int_eq(get("key", NULL), LFUSE_NOT_READY);
     put("key", "no way");
     ck_assert_int_eq(get("key", NULL), LFUSE_NOT_READY);
-    ck_assert_int_eq(files(NULL, 0), 1);
+    ck_assert_int_eq(files_in(dir, NULL, 0), 1);
 }
 
 TEST(entry_that_others_may_write)
@@ -269,7 +215,7 @@ TEST(entry_that_others_may_write)
     char path[PATH_MAX + 300];
 
     put("key", "value");
-    files(path, sizeof path);
+    files_in(dir, path, sizeof path);
     ck_assert_int_eq(chmod(path, 0622), 0);
     ck_assert_int_eq(get("key", NULL), LFUSE_NOT_READY);
 }
@@ -304,7 +250,7 @@ TEST(open_to_others)
     ck_assert_int_eq(mkdir(dir, 0700), 0);
     ck_assert_int_eq(chmod(dir, 0755), 0);
     expect_reason("0755");
-    ck_assert_int_eq(files(NULL, 0), 0);
+    ck_assert_int_eq(files_in(dir, NULL, 0), 0);
 }
 
 TEST(of_another_user)
@@ -327,7 +273,7 @@ TEST(folder_is_a_link)
 
 TEST(folder_is_a_file)
 {
-    store(dir, (const unsigned char *)"x", 1);
+    write_text(dir, "x");
     expect_reason(dir);
 }
 
@@ -396,7 +342,7 @@ TEST(read_only_mode)
     put("key", "changed");
     put("more", "value");
     ck_assert_int_eq(get("key", "value"), LFUSE_OK);
-    ck_assert_int_eq(files(NULL, 0), 1);
+    ck_assert_int_eq(files_in(dir, NULL, 0), 1);
 }
 
 TEST(read_only_mode_makes_no_folder)
@@ -414,7 +360,7 @@ TEST(read_only_folder)
     ck_assert_int_eq(get("key", "value"), LFUSE_OK);
     put("key", "changed");
     ck_assert_int_eq(get("key", "value"), LFUSE_OK);
-    ck_assert_int_eq(files(NULL, 0), 1);
+    ck_assert_int_eq(files_in(dir, NULL, 0), 1);
 }
 
 /* The folder is removed while it is in use: nothing fails but the cache. */
@@ -472,7 +418,7 @@ TEST(processes_at_once)
         ck_assert_int_eq(waitpid(children[i], &result, 0), children[i]);
         ck_assert_int_eq(result, 0);
     }
-    ck_assert_int_le(files(path, sizeof path), KEYS);
+    ck_assert_int_le(files_in(dir, path, sizeof path), KEYS);
     ck_assert_ptr_null(strstr(path, "tmp-"));
 }
 
@@ -509,7 +455,7 @@ TEST(too_large_for_an_entry)
     lfuse__cache_write("key", 3, value, size);
     free(value);
     ck_assert_int_eq(get("key", NULL), LFUSE_NOT_READY);
-    ck_assert_int_eq(files(NULL, 0), 0);
+    ck_assert_int_eq(files_in(dir, NULL, 0), 0);
 }
 
 TEST(leftovers_are_swept)
@@ -520,8 +466,8 @@ TEST(leftovers_are_swept)
     ck_assert_int_eq(mkdir(dir, 0700), 0);
     snprintf(stale, sizeof stale, "%s/tmp-1-2-3-0", dir);
     snprintf(fresh, sizeof fresh, "%s/tmp-1-2-4-0", dir);
-    store(stale, (const unsigned char *)"x", 1);
-    store(fresh, (const unsigned char *)"x", 1);
+    write_text(stale, "x");
+    write_text(fresh, "x");
     ck_assert_int_eq(utimensat(AT_FDCWD, stale, old, 0), 0);
     put("key", "value");
     ck_assert_int_ne(access(stale, F_OK), 0);

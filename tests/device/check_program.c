@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Programs in memory and on disk, on the stub with a compiler of the test's own that counts, waits and fails. */
-#include <dirent.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <sys/stat.h>
@@ -13,11 +12,13 @@
 #include "common/device/device.h"
 #include "libfuse/version.h"
 #include "tests/stub/stub.h"
+#include "tests/support/files.h"
+#include "tests/support/heard.h"
 #include "tests/support/main.h"
 
 static lfuse__backend fake;
 static lfuse_device *dev;
-static char folder[64], key_part[32];
+static char folder[256], key_part[32];
 static atomic_int builds, loads, binaries, alive, inside, most_inside;
 static int build_milliseconds;
 static bool refuse_binaries;
@@ -116,10 +117,9 @@ static void teardown(void)
 
 static void private_folders(void)
 {
-    char cache[96];
+    char cache[300];
 
-    strcpy(folder, "/tmp/lfuse-program-XXXXXX");
-    if (!mkdtemp(folder)) abort();
+    make_folder("program", folder, sizeof folder);
     snprintf(cache, sizeof cache, "%s/cache", folder);
     setenv("LFUSE_CACHE_DIR", cache, 1);
     setenv("LFUSE_DUMP", folder, 1);
@@ -128,10 +128,7 @@ static void private_folders(void)
 
 static void remove_folders(void)
 {
-    char command[256];
-
-    snprintf(command, sizeof command, "rm -rf '%s'", folder);
-    if (system(command)) fprintf(stderr, "%s is left behind\n", folder);
+    remove_folder(folder);
 }
 
 static lfuse__program *get(const char *body)
@@ -339,31 +336,6 @@ TEST(refused_binary_is_compiled)
     ck_assert_str_eq(lfuse_last_error(), "from before");
 }
 
-TEST(sources_are_dumped)
-{
-    char path[512], text[64] = "";
-    DIR *open_dir = opendir(folder);
-    struct dirent *d;
-    bool found = false;
-
-    lfuse__program_release(get("this is dumped"));
-    ck_assert_ptr_nonnull(open_dir);
-    while ((d = readdir(open_dir))) {
-        if (!strstr(d->d_name, ".stub.k")) continue;
-        snprintf(path, sizeof path, "%s/%s", folder, d->d_name);
-        FILE *file = fopen(path, "r");
-        ck_assert_ptr_nonnull(file);
-        memset(text, 0, sizeof text);
-        ck_assert_uint_gt(fread(text, 1, sizeof text - 1, file), 0);
-        fclose(file);
-        found = found || !strcmp(text, "/* prelude */\nthis is dumped");
-    }
-    closedir(open_dir);
-    ck_assert(found);
-}
-
-/* ---- what others put in the place of a dump ---- */
-
 /* The path of the only dump that the source makes. */
 static void dump_of(const char *source, char *path, size_t size)
 {
@@ -374,13 +346,17 @@ static void dump_of(const char *source, char *path, size_t size)
     snprintf(path, size, "%s/%016" PRIx64 "%016" PRIx64 ".stub.k", folder, h.high, h.low);
 }
 
-static char warned[512];
-
-static void hear(void *context, lfuse_log_level level, const char *message)
+TEST(sources_are_dumped)
 {
-    (void)context;
-    if (level == LFUSE_LOG_WARN) snprintf(warned, sizeof warned, "%s", message);
+    char path[512], text[64];
+
+    lfuse__program_release(get("this is dumped"));
+    dump_of("this is dumped", path, sizeof path);
+    read_file(path, text, sizeof text);
+    ck_assert_str_eq(text, "/* prelude */\nthis is dumped");
 }
+
+/* ---- what others put in the place of a dump ---- */
 
 /* Makes something at the path; the words with which the dump is refused. */
 static const char *block(int kind, const char *path)
@@ -403,11 +379,11 @@ TEST_LOOP(a_dump_that_is_no_file, 0, 4)
     dump_of(source, path, sizeof path);
     const char *words = block(_i, path);
     ck_assert_int_eq(lstat(path, &before), 0);
-    lfuse_log_to(hear, NULL, LFUSE_LOG_WARN);
-    warned[0] = '\0';
+    hear(LFUSE_LOG_WARN);
     lfuse__program_release(get(source));
-    lfuse_log_to(NULL, NULL, LFUSE_LOG_WARN);
-    ck_assert_msg(strstr(warned, words) && strstr(warned, path), "%s", warned);
+    hear(LFUSE_LOG_NONE);
+    ck_heard(words);
+    ck_heard(path);
     ck_assert_int_eq(lstat(path, &after), 0);
     ck_assert(before.st_ino == after.st_ino && before.st_mode == after.st_mode);
     if (unlink(path)) rmdir(path);
@@ -416,18 +392,13 @@ TEST_LOOP(a_dump_that_is_no_file, 0, 4)
 /* A longer text of that name is replaced as a whole. */
 TEST(a_dump_that_is_there)
 {
-    char path[512], text[64] = "";
+    char path[512], text[64], longer[1500];
 
     dump_of("replaced", path, sizeof path);
-    FILE *file = fopen(path, "w");
-    ck_assert_ptr_nonnull(file);
-    for (int i = 0; i < 100; i++) fputs("something else ", file);
-    fclose(file);
+    memset(longer, 'x', sizeof longer);
+    write_file(path, longer, sizeof longer);
     lfuse__program_release(get("replaced"));
-    file = fopen(path, "r");
-    ck_assert_ptr_nonnull(file);
-    ck_assert_uint_gt(fread(text, 1, sizeof text - 1, file), 0);
-    fclose(file);
+    read_file(path, text, sizeof text);
     ck_assert_str_eq(text, "/* prelude */\nreplaced");
 }
 

@@ -2,8 +2,8 @@
 /* Which device is the default, which are counted, and what is said where there is none. */
 #include "common/base/error.h"
 #include "common/device/device.h"
-#include "libfuse/log.h"
 #include "tests/stub/stub.h"
+#include "tests/support/heard.h"
 #include "tests/support/status.h"
 
 typedef struct row {
@@ -193,24 +193,16 @@ TEST_LOOP(test_shortage, 0, 2)
     check_order();
 }
 
-static char warned[256];
-
-static void hear(void *context, lfuse_log_level level, const char *message)
-{
-    (void)context;
-    if (level == LFUSE_LOG_WARN) snprintf(warned, sizeof warned, "%s", message);
-}
-
 /* A backend does not do that (lfuse__facts_unknown); if it does, it is heard of. */
 TEST(test_left_out)
 {
     int count = -1;
     make(mixed, 3);
     describing = LFUSE_ERR_DEVICE;
-    lfuse_log_to(hear, NULL, LFUSE_LOG_WARN);
+    hear(LFUSE_LOG_WARN);
     ck_ok(lfuse_device_count(&count));
     ck_assert_int_eq(count, 1);
-    ck_assert_msg(strstr(warned, "made device 2 is left out: row 2 is not told"), "%s", warned);
+    ck_heard("made device 2 is left out: row 2 is not told");
 }
 
 TEST_SUITE("registry", CK_FORK_GETENV)

@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tests/support/files.h"
 #include "tests/support/main.h"
 
 extern char **environ;
@@ -126,8 +127,7 @@ static void loop(const char *device, const char *folder, unsigned long long ever
 
 static void setup(void)
 {
-    strcpy(base, "/tmp/lfuse-faults-XXXXXX");
-    ck_assert_ptr_nonnull(mkdtemp(base));
+    make_folder("faults", base, sizeof base);
     setenv("LFUSE_CACHE_DIR", base, 1);
     setenv("OCL_ICD_VENDORS", "/nonexistent", 1);
     setenv("OCL_ICD_FILENAMES", "", 1);
@@ -137,10 +137,7 @@ static void setup(void)
 
 static void teardown(void)
 {
-    char command[128];
-
-    snprintf(command, sizeof command, "rm -rf '%s'", base);
-    if (system(command)) fprintf(stderr, "%s is left behind\n", base);
+    remove_folder(base);
 }
 
 /* A sanitizer's run-time library refuses to come behind another one that is preloaded. */

@@ -2,14 +2,7 @@
 /* Products on the stub whose types and precision are named, and those that have no memory for a workspace. */
 #include "common/base/half.h"
 #include "tests/run/rig.h"
-
-static char logged[1024];
-
-static void keep_message(void *context, lfuse_log_level level, const char *message)
-{
-    (void)context, (void)level;
-    snprintf(logged, sizeof logged, "%s", message);
-}
+#include "tests/support/heard.h"
 
 /* f16 tensors of these numbers, `rows` by 2. */
 static lfuse_tensor *halves(int64_t rows, double a, double b)
@@ -105,16 +98,16 @@ TEST(a_workspace_that_is_refused)
     lfuse__stub.gemm_workspace = lfuse__stub.memory_bytes;
     dense_graph();
     lfuse_plan *plan = plan_by(LFUSE_PROVIDER_VENDOR, 0);
-    lfuse_log_to(keep_message, NULL, LFUSE_LOG_WARN);
+    hear(LFUSE_LOG_WARN);
     check_dense(plan, 5, 1);
-    lfuse_log_to(NULL, NULL, LFUSE_LOG_WARN);
-    ck_assert_msg(strstr(logged, "products do without workspace"), "%s", logged);
+    hear(LFUSE_LOG_NONE);
+    ck_heard("products do without workspace");
     ck_assert(lfuse__stub_call_get(0, &call));
     ck_assert_int_eq(call.candidate, lfuse__stub.gemm_candidates - 1);
     lfuse__stub.gemm_workspace = 4096; /* other sizes ask again */
-    logged[0] = 0;
+    heard[0] = '\0';
     check_dense(plan, 6, 1);
-    ck_assert_str_eq(logged, "");
+    ck_assert_str_eq(heard, "");
     ck_assert(lfuse__stub_call_get(0, &call));
     ck_assert_int_eq(call.candidate, 0);
 }
@@ -128,10 +121,10 @@ TEST(a_race_without_memory)
     lfuse__stub.gemm_workspace = lfuse__stub.memory_bytes;
     dense_graph();
     lfuse_plan *plan = new_plan(dev, g, &measuring);
-    lfuse_log_to(keep_message, NULL, LFUSE_LOG_WARN);
+    hear(LFUSE_LOG_WARN);
     check_dense(plan, 5, ANY);
-    lfuse_log_to(NULL, NULL, LFUSE_LOG_WARN);
-    ck_assert_msg(strstr(logged, "products do without"), "%s", logged);
+    hear(LFUSE_LOG_NONE);
+    ck_heard("products do without");
 }
 
 /* ---- the library's own ---- */
@@ -181,11 +174,10 @@ static lfuse_status product_of_ones(lfuse_type type, int64_t m, int64_t n, int64
     OK(lfuse_tensor_fill(b, s, 1));
     OK(lfuse_stream_synchronize(s));
     leave(left);
-    logged[0] = 0;
-    lfuse_log_to(keep_message, NULL, LFUSE_LOG_WARN);
+    hear(LFUSE_LOG_WARN);
     lfuse_status status = lfuse_plan_run(plan, s, BINDINGS(lfuse_bind_tensor("a", a), lfuse_bind_tensor("b", b),
                                                            lfuse_bind_tensor("c", c)));
-    lfuse_log_to(NULL, NULL, LFUSE_LOG_WARN);
+    hear(LFUSE_LOG_NONE);
     if (!status) {
         OK(lfuse_stream_synchronize(s));
         OK(lfuse_tensor_read(c, NULL, got));
@@ -204,7 +196,7 @@ static lfuse_status product_of_ones(lfuse_type type, int64_t m, int64_t n, int64
 TEST(panels_without_memory)
 {
     FAILS(LFUSE_ERR_DEVICE_MEMORY, product_of_ones(LFUSE_F32, 64, 64, 64, 0));
-    ck_assert_msg(strstr(logged, "products do without workspace"), "%s", logged);
+    ck_heard("products do without workspace");
     ck_assert_str_ne(lfuse_last_error(), "");
 }
 

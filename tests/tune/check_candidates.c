@@ -20,10 +20,8 @@ static void slow_epilogue(void)
 static lfuse_plan *plan_of(lfuse_effort effort)
 {
     const lfuse_plan_options options = { .effort = effort };
-    lfuse_plan *plan;
 
-    OK(lfuse_plan_create(dev, g, &options, &plan));
-    return plan;
+    return new_plan(dev, g, &options);
 }
 
 /* A new plan of the dense layer has so many launches, and whether there was more than that. */
@@ -35,7 +33,7 @@ static void check_launches(lfuse_effort effort, int64_t rows, uint64_t count, bo
     check_dense(plan, rows, measured ? ANY : count);
     ck_assert(measured == (calls(LFUSE__STUB_gemm_run) - before + calls(LFUSE__STUB_graph_begin) - graphs > 1));
     check_dense(plan, rows, count);
-    lfuse_plan_destroy(plan);
+    drop(plan);
 }
 
 TEST_CASE("trial", .setup = open_few, .teardown = close_and_remove, .limit = 120)
@@ -93,26 +91,21 @@ TEST(names_do_not_count)
     OK(lfuse_plan_run(plan, stream, bind, n));
     /* The first layer reads and the last one writes what is bound; the three between, buffers. */
     check_lines(file, 3);
-    lfuse_plan_destroy(plan);
-    lfuse_tensor_destroy(tx), lfuse_tensor_destroy(tw), lfuse_tensor_destroy(tb), lfuse_tensor_destroy(ty);
 }
 
 /* What is updated, and read, is the user's once: candidates are measured in memory of their own. */
 TEST(an_update_happens_once)
 {
-    lfuse_tensor *a = ramp(2, SHAPE(4, 8), 0, 1), *b = ramp(2, SHAPE(8, 6), 0, 1), *c;
+    lfuse_tensor *a = ramp(2, SHAPE(4, 8), 0, 1), *b = ramp(2, SHAPE(8, 6), 0, 1);
     lfuse_tensor *wide = ramp(2, SHAPE(4, 12), 0, 1);
     lfuse_value vc = lfuse_input(g, "c", LFUSE_F32, 2, LFUSE_DIMS(4, 6));
 
     lfuse_update(vc, lfuse_relu(lfuse_add(vc, lfuse_matmul(lfuse_input(g, "a", LFUSE_F32, 2, LFUSE_DIMS(4, 8)),
                                                             lfuse_input(g, "b", LFUSE_F32, 2, LFUSE_DIMS(8, 6))))));
-    OK(lfuse_tensor_view(wide, 2, SHAPE(4, 6), SHAPE(-12, 2), 36, &c)); /* from the last row up */
+    lfuse_tensor *c = new_view(wide, 2, SHAPE(4, 6), SHAPE(-12, 2), 36); /* from the last row up */
     lfuse_plan *plan = plan_of(LFUSE_EFFORT_MEASURE);
-    {
-        const lfuse_binding bind[] = { lfuse_bind_tensor("a", a), lfuse_bind_tensor("b", b),
-                                       lfuse_bind_tensor("c", c) };
-        OK(lfuse_plan_run(plan, stream, bind, 3));
-    }
+    OK(lfuse_plan_run(plan, stream, BINDINGS(lfuse_bind_tensor("a", a), lfuse_bind_tensor("b", b),
+                                             lfuse_bind_tensor("c", c))));
     ck_assert_ptr_null(strstr(heard, "not measured"));
     const float *v = values(wide);
     for (int i = 0; i < 4; i++)
@@ -123,21 +116,16 @@ TEST(an_update_happens_once)
             NEAR(v[at], sum);
             NEAR(v[at + 1], at + 1);
         }
-    lfuse_plan_destroy(plan);
-    lfuse_tensor_destroy(c), lfuse_tensor_destroy(a), lfuse_tensor_destroy(b), lfuse_tensor_destroy(wide);
 }
 
 /* A way that there is no more: the estimate, or another measurement. */
 TEST(a_way_that_is_gone)
 {
-    char text[4096] = "";
+    char text[4096];
 
     dense_graph();
     check_launches(LFUSE_EFFORT_MEASURE, 4, 1, true);
-    FILE *f = fopen(file, "r");
-    ck_assert_ptr_nonnull(f);
-    ck_assert_uint_gt(fread(text, 1, sizeof text - 1, f), 0);
-    fclose(f);
+    read_file(file, text, sizeof text);
     char *at = strstr(text, "\tvendor-epilogue\t");
     ck_assert_msg(at != NULL, "%s", text);
     memcpy(at, "\tvendor-epilogux\t", 17);
@@ -153,7 +141,7 @@ TEST(a_way_that_is_gone)
     }
     reopen();
     check_launches(LFUSE_EFFORT_ESTIMATE, 4, 1, false);
-    ck_assert_ptr_nonnull(strstr(heard, "wisdom names vendor-epilogux, which is no way to do it any more"));
+    ck_heard("wisdom names vendor-epilogux, which is no way to do it any more");
     slow_epilogue();
     check_launches(LFUSE_EFFORT_MEASURE, 4, 2, true);
     check_lines(file, 1);
@@ -164,16 +152,16 @@ TEST(no_memory_for_a_trial)
 {
     dense_graph();
     slow_epilogue();
-    lfuse_tensor_destroy(ramp(1, SHAPE(1), 0, 1)); /* which makes the device's own stream */
+    drop(ramp(1, SHAPE(1), 0, 1)); /* which makes the device's own stream */
     {
         lfuse_plan *plan = plan_of(LFUSE_EFFORT_MEASURE);
         lfuse__stub_fail(LFUSE__STUB_stream_create, 1, false, LFUSE_ERR_DEVICE_MEMORY);
         check_dense(plan, 4, 1);
         ck_assert(lfuse__stub_fired());
         lfuse__stub_no_failure();
-        lfuse_plan_destroy(plan);
+        drop(plan);
     }
-    ck_assert_ptr_nonnull(strstr(heard, ": not measured: "));
+    ck_heard(": not measured: ");
     ck_assert_str_eq(lfuse_last_error(), "");
     check_launches(LFUSE_EFFORT_MEASURE, 4, 2, true);
 }
@@ -211,9 +199,9 @@ TEST(failing_calls)
             lfuse_status status = lfuse_plan_run(plan, stream, b, 4);
             lfuse__stub_no_failure();
             if (status) ck_assert_str_ne(lfuse_last_error(), "");
-            lfuse_tensor_destroy(tx), lfuse_tensor_destroy(tw), lfuse_tensor_destroy(tb), lfuse_tensor_destroy(ty);
+            drop(tx), drop(tw), drop(tb), drop(ty);
             check_dense(plan, 5, ANY);
-            lfuse_plan_destroy(plan);
+            drop(plan);
             reopen();
             if (!status && !lfuse__stub_fired()) break;
         }
@@ -247,10 +235,10 @@ TEST(threads_share_a_trial)
     for (int i = 0; i < THREADS; i++) {
         ck_assert(!pthread_join(jobs[i].thread, NULL));
         ck_assert(jobs[i].good);
-        lfuse_plan_destroy(jobs[i].plan);
+        drop(jobs[i].plan);
     }
     check_lines(file, 1);
-    ck_assert_ptr_nonnull(strstr(heard, ": vendor-epilogue takes "));
+    ck_heard(": vendor-epilogue takes ");
     ck_assert_ptr_null(strstr(strstr(heard, ": vendor-epilogue takes ") + 1, ": vendor-epilogue takes "));
     check_launches(LFUSE_EFFORT_ESTIMATE, 4, 2, false);
 }

@@ -104,7 +104,7 @@ TEST(by_wisdom_else_by_measurement)
     check_choice(&m, &asked, -1, false);
     check_choice(&m, &measured, 2, true);
     ck_assert_int_eq(m.prepared, 4);
-    ck_assert_msg(strstr(heard, "title: two takes 3.000 us") != NULL, "%s", heard);
+    ck_heard("title: two takes 3.000 us");
     check_lines(file, 1);
     m.cost[2] = 20; /* which nobody will notice */
     check_choice(&m, &asked, 2, false);
@@ -131,7 +131,7 @@ TEST(the_margin)
         c.margin = cases[i].margin;
         check_choice(&m, &c, cases[i].wanted, true);
     }
-    ck_assert_ptr_nonnull(strstr(heard, "title: zero fails: zero fails"));
+    ck_heard("title: zero fails: zero fails");
 }
 
 /* Nothing to choose among, before or after it is set up. */
@@ -165,8 +165,8 @@ TEST(a_candidate_that_is_gone)
     m.count = 3;
     c.measure = false;
     check_choice(&m, &c, -1, false);
-    ck_assert_ptr_nonnull(strstr(heard, "made:1: wisdom names made three, which is not there any more: the estimate is "
-                                        "taken"));
+    ck_heard("made:1: wisdom names made three, which is not there any more: the estimate is "
+                                        "taken");
     m.count = 4;
     c.find = find_none;
     check_choice(&m, &c, -1, false);
@@ -174,7 +174,7 @@ TEST(a_candidate_that_is_gone)
     c.find = NULL;
     c.measure = true;
     check_choice(&m, &c, 2, true);
-    ck_assert_ptr_nonnull(strstr(heard, "which is not there any more: it is measured anew"));
+    ck_heard("which is not there any more: it is measured anew");
     check_lines(file, 1);
 }
 
@@ -188,14 +188,14 @@ TEST(failures)
 
     lfuse__error_save(&before);
     check_choice(&m, &c, -1, true);
-    ck_assert_msg(strstr(heard, "made:1: not measured: none of 2 algorithms works: one fails") != NULL, "%s", heard);
+    ck_heard("made:1: not measured: none of 2 algorithms works: one fails");
     c.required = true;
     FAILS(LFUSE_ERR_UNSUPPORTED, lfuse__tune(dev, stream, &c, &chosen));
     ck_assert_int_eq(m.set, m.torn);
     m.set_up = LFUSE_ERR_DEVICE_MEMORY;
     lfuse__error_restore(&before);
     check_choice(&m, &c, -1, true);
-    ck_assert_ptr_nonnull(strstr(heard, "warning: made:1 is not measured, the estimate is taken: it cannot be set up"));
+    ck_heard("warning: made:1 is not measured, the estimate is taken: it cannot be set up");
 }
 
 TEST_SUITE("tune", CK_FORK_GETENV)

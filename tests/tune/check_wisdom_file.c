@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Files of wisdom: which are trusted, and what many writers make of one. Each test has a folder of its own. */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -16,6 +15,7 @@
 #include "common/tune/wisdom.h"
 #include "libfuse/log.h"
 #include "tests/support/descriptors.h"
+#include "tests/support/files.h"
 #include "tests/support/main.h"
 
 #define OK(call) ck_assert_msg((call) == LFUSE_OK, "%s: %s", #call, lfuse__error_message())
@@ -27,39 +27,17 @@ static int descriptors;
 
 static void setup(void)
 {
-    const char *where = getenv("TMPDIR");
-
-    snprintf(base, sizeof base, "%s/lfuse-wisdom-XXXXXX", where && *where == '/' ? where : "/tmp");
-    ck_assert_ptr_nonnull(mkdtemp(base));
+    make_folder("wisdom", base, sizeof base);
     snprintf(file, sizeof file, "%s/file", base);
     snprintf(other, sizeof other, "%s/other", base);
     lfuse_log_to(NULL, NULL, LFUSE_LOG_NONE);
     descriptors = test_open_descriptors();
 }
 
-/* Files in the folder; with `away` they are removed. */
-static int files(bool away)
-{
-    char path[PATH_MAX + 300];
-    DIR *open_dir = opendir(base);
-    struct dirent *d;
-    int n = 0;
-
-    while (open_dir && (d = readdir(open_dir))) {
-        if (!strcmp(d->d_name, ".") || !strcmp(d->d_name, "..")) continue;
-        snprintf(path, sizeof path, "%s/%s", base, d->d_name);
-        if (away && unlink(path)) rmdir(path);
-        n++;
-    }
-    if (open_dir) closedir(open_dir);
-    return n;
-}
-
 static void teardown(void)
 {
     ck_assert_int_eq(test_open_descriptors(), descriptors);
-    files(true);
-    rmdir(base);
+    remove_folder(base);
 }
 
 /* `choices` lines, of the products number*1000 and up. */
@@ -106,7 +84,7 @@ static void check_refused(const char *path, lfuse_status status, const char *wor
 {
     lfuse__wisdom w = { 0 };
     struct stat before, after;
-    const int n = files(false);
+    const int n = files_in(base, NULL, 0);
     const bool there = !lstat(path, &before);
 
     ck_assert_int_eq(load(path, &w), status);
@@ -115,20 +93,10 @@ static void check_refused(const char *path, lfuse_status status, const char *wor
     ck_assert_uint_eq(w.count, 0);
     ck_assert_int_eq(save(path, 1, 1), status);
     SAYS(words);
-    ck_assert_int_eq(files(false), n);
+    ck_assert_int_eq(files_in(base, NULL, 0), n);
     if (!there) return;
     ck_assert_int_eq(lstat(path, &after), 0);
     ck_assert(before.st_ino == after.st_ino && before.st_size == after.st_size && before.st_mode == after.st_mode);
-}
-
-static void write_text(const char *path, const char *text)
-{
-    FILE *f = fopen(path, "wb");
-
-    ck_assert_ptr_nonnull(f);
-    ck_assert_int_ge(fputs(text, f), 0);
-    fclose(f);
-    chmod(path, 0600);
 }
 
 TEST_CASE("wisdom files", .setup = setup, .teardown = teardown, .limit = 120)
@@ -147,7 +115,7 @@ TEST(writes_and_reads)
     OK(save(file, 2, 4)); /* what is there stays */
     OK(save(file, 2, 5));
     check_count(file, 8);
-    ck_assert_int_eq(files(false), 1);
+    ck_assert_int_eq(files_in(base, NULL, 0), 1);
     ck_assert_int_eq(chdir(base), 0);
     OK(save("file", 3, 1));
     OK(save("./file", 4, 1));
@@ -232,7 +200,7 @@ TEST(a_write_that_fails)
     ck_assert_int_eq(save(other, 2, 2), LFUSE_ERR_IO);
     ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &all), 0);
     check_count(file, 2);
-    ck_assert_int_eq(files(false), 1);
+    ck_assert_int_eq(files_in(base, NULL, 0), 1);
 }
 
 enum { WRITERS = 8, TURNS = 5 };
@@ -262,7 +230,7 @@ TEST(threads_lose_nothing)
         ck_assert_ptr_null(failed);
     }
     check_count(file, WRITERS * (1 + TURNS));
-    ck_assert_int_eq(files(false), 1);
+    ck_assert_int_eq(files_in(base, NULL, 0), 1);
 }
 
 TEST(processes_lose_nothing)
@@ -282,7 +250,7 @@ TEST(processes_lose_nothing)
         ck_assert(WIFEXITED(state) && WEXITSTATUS(state) == 0);
     }
     check_count(file, WRITERS * (1 + TURNS));
-    ck_assert_int_eq(files(false), 1);
+    ck_assert_int_eq(files_in(base, NULL, 0), 1);
 }
 
 /* Somebody who may read the file keeps it locked: writers give up, readers do not notice. */

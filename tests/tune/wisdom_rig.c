@@ -1,52 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <dirent.h>
-#include <pthread.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include "common/tune/wisdom.h"
 #include "tests/tune/wisdom_rig.h"
 
-char base[PATH_MAX], file[PATH_MAX + 32], heard[HEARD];
-
-/* Every line of the log. */
-static void listen(void *data, lfuse_log_level level, const char *message)
-{
-    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-
-    (void)data;
-    pthread_mutex_lock(&lock);
-    size_t length = strlen(heard);
-    snprintf(heard + length, sizeof heard - length, "%s%s\n", level == LFUSE_LOG_WARN ? "warning: " : "", message);
-    pthread_mutex_unlock(&lock);
-}
-
-static void remove_folder(const char *path)
-{
-    char inner[PATH_MAX + 300];
-    DIR *open_dir = opendir(path);
-    struct dirent *d;
-
-    while (open_dir && (d = readdir(open_dir))) {
-        if (!strcmp(d->d_name, ".") || !strcmp(d->d_name, "..")) continue;
-        snprintf(inner, sizeof inner, "%s/%s", path, d->d_name);
-        if (unlink(inner)) remove_folder(inner);
-    }
-    if (open_dir) closedir(open_dir);
-    rmdir(path);
-}
+char base[PATH_MAX], file[PATH_MAX + 32];
 
 void make_base(void)
 {
     static const char *const names[] = { "LFUSE_WISDOM", "LFUSE_EFFORT", "LFUSE_CACHE", "LFUSE_CACHE_DIR", "HOME",
                                          "XDG_CACHE_HOME" };
-    const char *where = getenv("TMPDIR");
 
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) unsetenv(names[i]);
     setenv("LFUSE_PROVIDER", "vendor", 1); /* whose algorithms are chosen among; the stub is a CPU */
-    snprintf(base, sizeof base, "%s/lfuse-wisdom-XXXXXX", where && *where == '/' ? where : "/tmp");
-    ck_assert_ptr_nonnull(mkdtemp(base));
-    lfuse_log_to(listen, NULL, LFUSE_LOG_DEBUG);
+    make_folder("wisdom", base, sizeof base);
+    hear(LFUSE_LOG_DEBUG);
 }
 
 void open_with_file(void)
@@ -128,23 +94,10 @@ void check_lines(const char *path, size_t count)
     lfuse__wisdom_place_close(&place);
 }
 
-void write_text(const char *path, const char *text)
-{
-    FILE *f = fopen(path, "wb");
-
-    ck_assert_ptr_nonnull(f);
-    ck_assert_int_ge(fputs(text, f), 0);
-    fclose(f);
-    chmod(path, 0600);
-}
-
 void check_text(const char *path, const char *text)
 {
-    char is[4096] = "";
-    FILE *f = fopen(path, "rb");
+    char is[4096];
 
-    ck_assert_ptr_nonnull(f);
-    is[fread(is, 1, sizeof is - 1, f)] = '\0';
-    fclose(f);
+    read_file(path, is, sizeof is);
     ck_assert_str_eq(is, text);
 }

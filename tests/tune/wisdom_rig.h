@@ -6,10 +6,10 @@
 #include <limits.h>
 
 #include "tests/run/rig.h"
+#include "tests/support/files.h"
+#include "tests/support/heard.h"
 
-enum { HEARD = 1 << 18 };
 extern char base[PATH_MAX], file[PATH_MAX + 32];
-extern char heard[HEARD]; /* all lines of the log */
 
 /* Fixtures. A folder of the test's own, and nothing of the library in the environment. */
 void make_base(void);
@@ -26,7 +26,6 @@ void fastest(int candidate);
 void check_chosen(lfuse_effort effort, int64_t rows, int candidate, bool measured);
 
 void check_lines(const char *path, size_t count);
-void write_text(const char *path, const char *text);
 void check_text(const char *path, const char *text);
 
 #endif
