@@ -73,9 +73,7 @@ static inline void teardown(void)
 
 static inline uint64_t launches(void)
 {
-    lfuse_device_counters c;
-    OK(lfuse_device_get_counters(device, &c));
-    return c.launches;
+    return counters_of(device).launches;
 }
 
 static inline lfuse_tensor *tensor(lfuse_type type, int rank, const int64_t *shape)

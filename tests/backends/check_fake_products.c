@@ -293,13 +293,6 @@ TEST(test_f16_is_rounded_once)
         for (int apart = 0; apart < 2; apart++) check_f16(dev, s, epilogues[e], apart && e != 1);
 }
 
-static uint64_t compiles(lfuse_device *dev)
-{
-    lfuse_device_counters c;
-    OK(lfuse_device_get_counters(dev, &c));
-    return c.compiles;
-}
-
 /* A plan of a product of `rows` x 100 with 100 x 130, or of `count` such, and what was compiled for it. */
 enum { OPEN_ROWS = 1, OPEN_COUNT = 2, ROWS_IF_NOT = 40, ROWS_OF_MANY = 64 /* at most, where both are open */ };
 typedef struct any_size {
@@ -327,7 +320,7 @@ static void any_size_open(any_size *a, int open, int64_t least, const lfuse_plan
     lfuse_output(g, "c", lfuse_matmul(lfuse_input(g, "a", LFUSE_F32, rank, left + !a->batched),
                                          lfuse_input(g, "b", LFUSE_F32, rank, right + !a->batched)));
     a->plan = new_plan(a->dev, g, options);
-    a->compiled = compiles(a->dev);
+    a->compiled = counters_of(a->dev).compiles;
     ck_assert_uint_gt(a->compiled, 0);
 }
 
@@ -349,7 +342,7 @@ static int any_size_run(any_size *a, int64_t n)
     OK(lfuse_plan_run(a->plan, a->s, bind, 3));
     OK(lfuse_stream_synchronize(a->s));
     drop(left), drop(right), drop(c);
-    ck_assert_msg(compiles(a->dev) == a->compiled, "%d compiled", (int)n);
+    ck_assert_msg(counters_of(a->dev).compiles == a->compiled, "%d compiled", (int)n);
     return (int)(fake_last()->launches - before);
 }
 

@@ -352,9 +352,8 @@ static CUresult CUDAAPI count_extended(const CUlaunchConfig *config, CUfunction 
 TEST(launches_counted)
 {
     SKIP_WITHOUT_CUDA();
-    lfuse_device_counters before, after;
     OK(lfuse_plan_run(plan, wrapped, bound, 2));
-    OK(lfuse_device_get_counters(device, &before));
+    lfuse_device_counters before = counters_of(device);
     launch_kernel = lfuse__cu.LaunchKernel;
     launch_extended = lfuse__cu.LaunchKernelEx;
     lfuse__cu.LaunchKernel = count_launch;
@@ -363,7 +362,7 @@ TEST(launches_counted)
     for (int i = 0; i < 5; i++) OK(lfuse_plan_run(plan, wrapped, bound, 2));
     lfuse__cu.LaunchKernel = launch_kernel;
     lfuse__cu.LaunchKernelEx = launch_extended;
-    OK(lfuse_device_get_counters(device, &after));
+    lfuse_device_counters after = counters_of(device);
     ck_assert_uint_eq(launched, 5);
     ck_assert_uint_eq(after.launches - before.launches, launched);
     OK(lfuse_stream_synchronize(wrapped));

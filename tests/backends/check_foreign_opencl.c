@@ -159,8 +159,7 @@ TEST(shared_pointer)
     for (int d = 0; d < devices; d++) {
         cl_context context = make_context(ids[d]);
         lfuse_device *device = adopt(context, ids[d]);
-        lfuse_device_info info;
-        OK(lfuse_device_get_info(device, &info));
+        lfuse_device_info info = info_of(device);
         if (info.svm && lfuse__cl.SVMAlloc) {
             lfuse_stream *stream = new_stream(device);
             lfuse_tensor *x, *y;

@@ -14,7 +14,6 @@ static lfuse_layer_calls_t *calls;
 static void count(lfuse_device *device, unsigned disable, uint64_t expected)
 {
     lfuse_plan_options options = {.disable = disable};
-    lfuse_device_counters before, after;
     lfuse_graph *g = new_graph();
     lfuse_value v = lfuse_input(g, "x", LFUSE_F32, 1, LFUSE_DIMS(1000));
     for (int i = 0; i < 5; i++) v = lfuse_tanh(v);
@@ -26,11 +25,11 @@ static void count(lfuse_device *device, unsigned disable, uint64_t expected)
     lfuse_plan *plan = new_plan(device, g, &options);
     lfuse_binding b[2] = {lfuse_bind_tensor("x", x), lfuse_bind_tensor("y", y)};
     OK(lfuse_plan_run(plan, stream, b, 2));
-    OK(lfuse_device_get_counters(device, &before));
+    lfuse_device_counters before = counters_of(device);
     long outside = calls("clEnqueueNDRangeKernel");
     for (int i = 0; i < 3; i++) OK(lfuse_plan_run(plan, stream, b, 2));
     outside = calls("clEnqueueNDRangeKernel") - outside;
-    OK(lfuse_device_get_counters(device, &after));
+    lfuse_device_counters after = counters_of(device);
     ck_assert_uint_eq((uint64_t)outside, 3 * expected);
     ck_assert_uint_eq(after.launches - before.launches, (uint64_t)outside);
     OK(lfuse_stream_synchronize(stream));

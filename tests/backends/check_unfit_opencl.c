@@ -5,6 +5,7 @@
 #include "backends/opencl/backend.h"
 #include "common/device/device.h"
 #include "tests/layer/layer.h"
+#include "tests/support/objects.h"
 #include "tests/support/status.h"
 
 static const struct {
@@ -47,9 +48,8 @@ static void flaw_the_first(int i, lfuse__facts *facts, int *count)
 static void check_others(const char *unfit)
 {
     lfuse_device *device;
-    lfuse_device_info info;
     ck_ok(lfuse_device_open(NULL, &device));
-    ck_ok(lfuse_device_get_info(device, &info));
+    lfuse_device_info info = info_of(device);
     ck_assert_str_ne(info.name, unfit);
     lfuse_device_close(device);
 }

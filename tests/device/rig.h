@@ -83,10 +83,7 @@ static inline lfuse__kernel *kernel_of(const char *text, const char *name)
 
 static inline lfuse_device_counters counters(void)
 {
-    lfuse_device_counters c;
-
-    ck_ok(lfuse_device_get_counters(dev, &c));
-    return c;
+    return counters_of(dev);
 }
 
 #endif

@@ -357,24 +357,16 @@ static void steps(lfuse_device *device, const variant *v, double decay)
     }
 }
 
-static uint64_t compiles_of(lfuse_device *device)
-{
-    lfuse_device_counters c;
-
-    OK(lfuse_device_get_counters(device, &c));
-    return c.compiles;
-}
-
 TEST_CASE("infinite", .before = open_devices, .after = close_devices)
 
 TEST_ON_DEVICES(infinite_parameters, lfuse_device *device)
 {
     for (int i = 0; i < VARIANTS; i++) {
         steps(device, &variants[i], 0);
-        uint64_t compiles = compiles_of(device);
+        uint64_t compiles = counters_of(device).compiles;
         if (variants[i].rule == LFUSE_RULE_RPROP) continue;
         steps(device, &variants[i], 0.125);
-        ck_assert_msg(compiles_of(device) == compiles, "%s, %s: a decay compiles something", device_name,
+        ck_assert_msg(counters_of(device).compiles == compiles, "%s, %s: a decay compiles something", device_name,
                       variants[i].name);
     }
 }

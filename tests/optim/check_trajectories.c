@@ -193,9 +193,7 @@ static void run_row(row *r, lfuse_device *device, lfuse_type type, double *all)
 
 static void check_bits(row *r, lfuse_device *device, const double *all)
 {
-    lfuse_device_info info;
-
-    OK(lfuse_device_get_info(device, &info));
+    lfuse_device_info info = info_of(device);
     for (int i = 0; i < STEPS * ELEMENTS; i++) {
         float *bits = &r->bits[0][0] + i;
         if (device == devices[0]) *bits = (float)all[i];
@@ -219,9 +217,8 @@ TEST_ON_DEVICES(trajectories_in_f32, lfuse_device *device)
 TEST_ON_DEVICES(trajectories_in_f64, lfuse_device *device)
 {
     double all[STEPS * ELEMENTS];
-    lfuse_device_info info;
 
-    OK(lfuse_device_get_info(device, &info));
+    lfuse_device_info info = info_of(device);
     for (int i = 0; i < nrows && info.f64; i += lfuse__device_facts(device)->compiles_at_launch && !test_all() ? 4 : 1)
         run_row(&rows[i], device, LFUSE_F64, all);
 }

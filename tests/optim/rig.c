@@ -24,11 +24,9 @@ void open_devices(void)
 
 void close_devices(void)
 {
-    lfuse__stub_counters c;
-
     while (ndevices) lfuse_device_close(devices[--ndevices]);
     ck_assert_int_eq(lfuse__stub_live_objects(), 0);
-    lfuse__stub_counters_get(&c);
+    lfuse__stub_counters c = lfuse__stub_counters_now();
     ck_assert_uint_eq(c.guard_faults, 0);
     ck_assert_uint_eq(c.misuse, 0);
     lfuse__registry_extra(NULL);
@@ -36,10 +34,8 @@ void close_devices(void)
 
 void on_every_device(void (*test)(lfuse_device *device))
 {
-    lfuse_device_info info;
-
     for (int i = 0; i < ndevices; i++) {
-        OK(lfuse_device_get_info(devices[i], &info));
+        lfuse_device_info info = info_of(devices[i]);
         snprintf(device_name, sizeof device_name, "%s", info.name);
         test(devices[i]);
         drop_all();
@@ -55,10 +51,7 @@ void rig_fails(lfuse_status is, lfuse_status wanted, const char *call)
 
 uint64_t launches_of(lfuse_device *device)
 {
-    lfuse_device_counters c;
-
-    OK(lfuse_device_get_counters(device, &c));
-    return c.launches;
+    return counters_of(device).launches;
 }
 
 double rig_parameter(int member, int64_t i)

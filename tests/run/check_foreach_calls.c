@@ -146,20 +146,14 @@ TEST(numbers_are_sent_when_they_change)
     for (int i = 0; i < MANY; i++) x[i] = i % 7 - 3, y[i] = i % 5 + 0.5;
     OK(lfuse_foreach_mul(stream, l, k, lfuse_operand_scalars(x, MANY)));
     expect_products(t, x, MANY);
-    uint64_t before = launches();
-    OK(lfuse_foreach_mul(stream, l, k, lfuse_operand_scalars(x, MANY)));
-    ck_assert_uint_eq(launches() - before, 1);
+    LAUNCHES(1, OK(lfuse_foreach_mul(stream, l, k, lfuse_operand_scalars(x, MANY))));
     /* Another function has a place of its own, and so has each operand. */
     OK(lfuse_foreach_clamp(stream, k, l, lfuse_operand_scalars(x, MANY), lfuse_operand_scalars(y, MANY)));
     OK(lfuse_foreach_fill(stream, k, number(1)));
-    before = launches();
-    OK(lfuse_foreach_mul(stream, l, k, lfuse_operand_scalars(x, MANY)));
-    ck_assert_uint_eq(launches() - before, 1);
+    LAUNCHES(1, OK(lfuse_foreach_mul(stream, l, k, lfuse_operand_scalars(x, MANY))));
     expect_products(t, x, MANY);
     x[3] = 8, x[4] = 9, x[480] = -1;
-    before = launches();
-    OK(lfuse_foreach_mul(stream, l, k, lfuse_operand_scalars(x, MANY)));
-    ck_assert_uint_eq(launches() - before, 3); /* two stretches */
+    LAUNCHES(3, OK(lfuse_foreach_mul(stream, l, k, lfuse_operand_scalars(x, MANY)))); /* two stretches */
     expect_products(t, x, MANY);
     /* A caller's array may change once the call is back. */
     memset(x, 0, sizeof x);
@@ -279,14 +273,6 @@ TEST(captured)
     }
     lfuse__stub_native_clear(&native);
     lfuse_stream_destroy(theirs);
-}
-
-static uint64_t programs(void)
-{
-    lfuse__stub_counters c;
-
-    lfuse__stub_counters_get(&c);
-    return c.calls[LFUSE__STUB_program_build] + c.calls[LFUSE__STUB_program_load];
 }
 
 /* One plan for a kind of call, whatever its numbers and lists are. */

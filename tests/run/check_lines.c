@@ -207,9 +207,7 @@ TEST_CASE("lines", .before = open_devices, .after = close_devices)
 
 TEST_ON_DEVICES(sums_have_the_canonical_bits, lfuse_device *device)
 {
-    lfuse_device_info info;
-
-    OK(lfuse_device_get_info(device, &info));
+    lfuse_device_info info = info_of(device);
     run_by(device, LFUSE_TRANSPORT_DEFAULT, 0, COUNT);
     run_by(device, LFUSE_TRANSPORT_ARGS, 0, COUNT);
     run_by(device, LFUSE_TRANSPORT_TABLE, 0, COUNT);

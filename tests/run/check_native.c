@@ -54,9 +54,7 @@ TEST(several_results_in_one_launch)
             lfuse_bind_tensor("x", x),          lfuse_bind_tensor("w", w),          lfuse_bind_tensor("r", tr),
             lfuse_bind_tensor("z", results[0]), lfuse_bind_tensor("h", results[1]), lfuse_bind_tensor("y", results[2]),
         };
-        uint64_t before = launches();
-        OK(lfuse_plan_run(plan, stream, bind, 6));
-        ck_assert_uint_eq(launches() - before, 1);
+        LAUNCHES(1, OK(lfuse_plan_run(plan, stream, bind, 6)));
     }
     for (int i = 0; i < 3; i++) memcpy(found[i], values(results[i]), sizeof found[i]);
     for (int i = 0; i < 5; i++)

@@ -40,9 +40,7 @@ static void check_step_by_step(int64_t rows, int64_t width, unsigned disable, ui
     network_tensors(&n);
     lfuse_plan *plan = plan_with(disable);
     network_run(&n, plan, stream);
-    uint64_t before = launches();
-    network_run(&n, plan, stream);
-    ck_assert_uint_eq(launches() - before, count);
+    LAUNCHES(count, network_run(&n, plan, stream));
     network_check(&n);
     drop(plan);
     network_free(&n);
@@ -60,15 +58,6 @@ TEST(declined)
     lfuse__stub.resident_groups = 0;
     reopen_stub();
     check_step_by_step(3, 36, 0, 3);
-}
-
-/* That were built, or loaded from disk. */
-static uint64_t programs(void)
-{
-    lfuse__stub_counters c;
-
-    lfuse__stub_counters_get(&c);
-    return c.calls[LFUSE__STUB_program_build] + c.calls[LFUSE__STUB_program_load];
 }
 
 /* A plan of any number of rows has the layers' kernels; of one launch, each instance brings what it takes, once. */
@@ -161,24 +150,20 @@ TEST(strides)
     odd.w[0] = new_view(big[1], 2, SHAPE(10, 32), SHAPE(33, 1), 3);
     odd.y = new_view(big[2], 2, SHAPE(3, 29), SHAPE(90, 2), 1);
     network_run(&odd, plan, stream);
-    uint64_t before = launches();
-    network_run(&odd, plan, stream);
-    ck_assert_uint_eq(launches() - before, 1);
+    LAUNCHES(1, network_run(&odd, plan, stream));
     network_check(&odd);
     lfuse_tensor *along = new_view(big[1], 2, SHAPE(10, 32), SHAPE(1, 10), 3);
     drop(odd.w[0]);
     odd.w[0] = along;
     network_run(&odd, plan, stream);
-    before = launches();
+    const uint64_t before = launches();
     network_run(&odd, plan, stream);
     ck_assert_uint_gt(launches() - before, 1);
     network_check(&odd);
     drop(odd.w[1]);
     odd.w[1] = new_view(big[3], 2, SHAPE(32, 29), SHAPE(1, 35), 7);
     network_run(&odd, plan, stream);
-    before = launches();
-    network_run(&odd, plan, stream);
-    ck_assert_uint_eq(launches() - before, 1);
+    LAUNCHES(1, network_run(&odd, plan, stream));
     network_check(&odd);
     drop(odd.x), drop(odd.w[0]), drop(odd.w[1]);
     drop(odd.y);

@@ -195,9 +195,7 @@ static void check_wide(void)
         lfuse_plan *plan = plan_with(0);
         network_run(&n, plan, stream);
         for (int i = 0; i < 200; i++) {
-            uint64_t before = launches();
-            network_run(&n, plan, stream);
-            ck_assert_uint_eq(launches() - before, 1);
+            LAUNCHES(1, network_run(&n, plan, stream));
         }
         network_check(&n);
         drop(plan);

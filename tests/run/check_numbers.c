@@ -137,9 +137,8 @@ static void check_contents(const results *r)
 static void compare_on_device(int half)
 {
     static results host, device;
-    lfuse_device_info info;
 
-    OK(lfuse_device_get_info(dev, &info));
+    lfuse_device_info info = info_of(dev);
     if (!info.f64) return;
     compute(half, 0, 0, &host);
     check_contents(&host);

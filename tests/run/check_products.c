@@ -113,9 +113,7 @@ static void check_form(const form *f)
     if (f->alpha) bind[count++] = lfuse_bind_scalar("alpha", 2);
     if (f->beta) bind[count++] = lfuse_bind_scalar("beta", f->scale);
     lfuse_plan *plan = plan_by(LFUSE_PROVIDER_VENDOR, 0);
-    uint64_t before = launches();
-    OK(lfuse_plan_run(plan, stream, bind, count));
-    ck_assert_uint_eq(launches() - before, f->launches);
+    LAUNCHES(f->launches, OK(lfuse_plan_run(plan, stream, bind, count)));
     const float *got = values(f->replaces ? r : y);
     for (int i = 0; i < ROWS; i++)
         for (int j = 0; j < COLUMNS; j++) {
@@ -195,8 +193,6 @@ static const lfuse_plan_options measuring = { .effort = LFUSE_EFFORT_MEASURE, .d
 /* The first run of a size times its algorithms; then runs of any plan on the device do the product alone. */
 TEST(products_are_measured_once)
 {
-    lfuse__stub_counters c;
-
     lfuse__stub.gemm_candidates = 3;
     dense_graph();
     for (int i = 0; i < CLOCKS; i++) {
@@ -219,7 +215,7 @@ TEST(products_are_measured_once)
         ck_assert_uint_eq(lfuse__stub_calls(LFUSE__STUB_gemm_candidates) - asked, 2);
         drop(plan);
     }
-    lfuse__stub_counters_get(&c);
+    lfuse__stub_counters c = lfuse__stub_counters_now();
     ck_assert_uint_eq(c.graph_updates, 0);
 }
 

@@ -101,7 +101,6 @@ TEST(others_are_one_program)
 /* With a driver that compiles when kernels are first launched, a plan's making does that, and it is counted. */
 TEST(time_of_first_launches)
 {
-    lfuse_device_counters before, after;
     uint64_t asked, compiled;
     lfuse_plan *norm, *again;
     double start, stop;
@@ -109,15 +108,15 @@ TEST(time_of_first_launches)
     lfuse__stub.batched = lfuse__stub.compiles_at_launch = true; /* a program is text until it is launched */
     begin(false);
     lfuse__stub_batch_cost(&asked, &compiled, &start);
-    OK(lfuse_device_get_counters(dev, &before));
+    lfuse_device_counters before = counters_of(dev);
     OK(make(true, &norm));
-    OK(lfuse_device_get_counters(dev, &after));
+    lfuse_device_counters after = counters_of(dev);
     lfuse__stub_batch_cost(&asked, &compiled, &stop);
     ck_assert(stop > start);
     double counted = 1e-6 * (double)(after.build_us - before.build_us);
     ck_assert_msg(counted >= stop - start - 1e-6, "%g s of %g are counted", counted, stop - start);
     OK(make(true, &again)); /* the same plan: nothing is compiled */
-    OK(lfuse_device_get_counters(dev, &before));
+    before = counters_of(dev);
     ck_assert_uint_eq(before.build_us, after.build_us);
     drop(norm);
     drop(again);

@@ -146,7 +146,6 @@ TEST_CASE("sizes", .setup = open_stub, .teardown = close_stub)
 TEST_LOOP(sizes_in_turn, 0, 2)
 {
     static const int64_t counts[] = { 40, 3, 17 };
-    lfuse_device_counters before, after;
     rows r[3];
 
     begin(_i);
@@ -157,12 +156,12 @@ TEST_LOOP(sizes_in_turn, 0, 2)
         check(&s, &r[i]);
     }
     ck_assert_uint_eq(captures(), _i ? 3 : 0);
-    OK(lfuse_device_get_counters(dev, &before));
+    lfuse_device_counters before = counters_of(dev);
     for (int i = 0; i < 9; i++) {
         OK(replay(&s, &r[i * 2 % 3]));
         check(&s, &r[i * 2 % 3]);
     }
-    OK(lfuse_device_get_counters(dev, &after));
+    lfuse_device_counters after = counters_of(dev);
     ck_assert_uint_eq(captures(), _i ? 3 : 0);
     ck_assert_uint_eq(lfuse__stub_calls(LFUSE__STUB_graph_launch), _i ? 12 : 0);
     ck_assert_uint_eq(after.compiles, before.compiles);

@@ -41,7 +41,6 @@ TEST_CASE("stub", .setup = open_stub, .teardown = close_stub)
 /* What the product does not see is patched; of what it sees the graph holds what came three times in a row. */
 TEST(products_are_bound)
 {
-    lfuse__stub_counters c;
     product p;
 
     open_product(&p, LFUSE_PROVIDER_VENDOR);
@@ -62,7 +61,7 @@ TEST(products_are_bound)
     for (int i = 0; i < 5; i++) run_product(&p, 2, i % 3, 1);
     ck_assert_uint_eq(captures(), 2);
     ck_assert_uint_eq(replays() - before, 3);
-    lfuse__stub_counters_get(&c);
+    lfuse__stub_counters c = lfuse__stub_counters_now();
     ck_assert_uint_eq(c.graph_updates, 1);
 }
 
@@ -99,10 +98,9 @@ TEST(scratch_that_moves)
 /* The bits that launches give, whatever has moved; the counter counts what a graph launches. */
 static void replay_on_a_device(void)
 {
-    lfuse_device_info info;
     product p;
 
-    OK(lfuse_device_get_info(dev, &info));
+    lfuse_device_info info = info_of(dev);
     g = lfuse_graph_create();
     open_product(&p, LFUSE_PROVIDER_DEFAULT);
     run_product(&p, 1, 0, 2);

@@ -261,9 +261,7 @@ TEST_LOOP(a_sum_of_ten_million, 0, FORMS)
     {
         const lfuse_binding b[] = { lfuse_bind_tensor("i", ti), lfuse_bind_tensor("f", tf), lfuse_bind_tensor("y", ty),
                                     lfuse_bind_tensor("z", tz) };
-        uint64_t before = launches();
-        OK(lfuse_plan_run(plan, stream, b, 4));
-        ck_assert_uint_eq(launches() - before, 4); /* segments by themselves, then what they come to */
+        LAUNCHES(4, OK(lfuse_plan_run(plan, stream, b, 4))); /* segments by themselves, then what they come to */
         ck_assert_uint_gt(lfuse_plan_scratch(plan, stream), 0);
         OK(lfuse_plan_run(plan, stream, b, 4));
     }
@@ -291,9 +289,7 @@ TEST_LOOP(empty_rows, 0, FORMS)
     drop(plan);
     lfuse_output(g, "most", lfuse_amax(x, 1, (const int[]){ 1 }, 0));
     plan = plan_with(0);
-    uint64_t before = launches();
-    FAILS(LFUSE_ERR_SHAPE, lfuse_plan_run(plan, stream, b, 3));
-    ck_assert_uint_eq(launches(), before);
+    LAUNCHES(0, FAILS(LFUSE_ERR_SHAPE, lfuse_plan_run(plan, stream, b, 3)));
 }
 
 /* A recording of views and rows, replayed over other tensors. */

@@ -34,9 +34,7 @@ TEST(a_chain_is_one_launch)
     lfuse_plan *plan = plan_with(0);
     ck_assert_str_eq(lfuse_plan_text(plan), "(pointwise n (z (add (exp x) (relu (mul x y)))))");
     ck_printed(plan);
-    uint64_t before = launches();
-    OK(lfuse_plan_run(plan, stream, b, 3));
-    ck_assert_uint_eq(launches() - before, 1);
+    LAUNCHES(1, OK(lfuse_plan_run(plan, stream, b, 3)));
     const float *z = values(tz);
     for (int i = 0; i < 1000; i++) {
         const double xi = 0.01 * i, p = xi * (1 - 0.5 * i);
@@ -44,9 +42,7 @@ TEST(a_chain_is_one_launch)
     }
     drop(plan);
     plan = plan_with(LFUSE_NO_POINTWISE_FUSION);
-    before = launches();
-    OK(lfuse_plan_run(plan, stream, b, 3));
-    ck_assert_uint_eq(launches() - before, 4);
+    LAUNCHES(4, OK(lfuse_plan_run(plan, stream, b, 3)));
     NEAR(values(tz)[500], exp(5.0));
 }
 
@@ -394,17 +390,15 @@ TEST(evaluate_at_once)
 {
     lfuse_tensor *tx = ramp(1, SHAPE(4), 0, 1), *ty = tensor(1, SHAPE(4));
     lfuse_binding b[] = { lfuse_bind_tensor("x", tx), lfuse_bind_tensor("y", ty) };
-    lfuse_device_counters before, after;
-    lfuse__stub_counters calls, later;
 
     lfuse_output(g, "y", lfuse_neg(lfuse_input(g, "x", LFUSE_F32, 1, LFUSE_DIMS(4))));
     OK(lfuse_evaluate(stream, g, b, 2));
     NEAR(values(ty)[3], -3);
-    OK(lfuse_device_get_counters(dev, &before));
-    lfuse__stub_counters_get(&calls);
+    lfuse_device_counters before = counters_of(dev);
+    lfuse__stub_counters calls = lfuse__stub_counters_now();
     OK(lfuse_evaluate(stream, g, b, 2));
-    lfuse__stub_counters_get(&later);
-    OK(lfuse_device_get_counters(dev, &after));
+    lfuse__stub_counters later = lfuse__stub_counters_now();
+    lfuse_device_counters after = counters_of(dev);
     ck_assert_uint_eq(after.allocations, before.allocations);
     ck_assert_uint_eq(later.calls[LFUSE__STUB_ANY] - calls.calls[LFUSE__STUB_ANY], 1);
     for (int i = 0; i < 100; i++) { /* more graphs than are kept, each with names of its own */
@@ -422,9 +416,6 @@ TEST(evaluate_at_once)
 
 TEST(a_second_run_allocates_nothing)
 {
-    lfuse_device_counters before, after;
-    lfuse__stub_counters calls, later;
-
     dense_graph();
     lfuse_plan *plan = plan_with(LFUSE_NO_EPILOGUE | LFUSE_NO_POINTWISE_FUSION);
     {
@@ -433,11 +424,11 @@ TEST(a_second_run_allocates_nothing)
         lfuse_binding b[] = { lfuse_bind_tensor("x", tx), lfuse_bind_tensor("w", tw), lfuse_bind_tensor("b", tb),
                               lfuse_bind_tensor("y", ty) };
         OK(lfuse_plan_run(plan, stream, b, 4));
-        OK(lfuse_device_get_counters(dev, &before));
-        lfuse__stub_counters_get(&calls);
+        lfuse_device_counters before = counters_of(dev);
+        lfuse__stub_counters calls = lfuse__stub_counters_now();
         OK(lfuse_plan_run(plan, stream, b, 4));
-        lfuse__stub_counters_get(&later);
-        OK(lfuse_device_get_counters(dev, &after));
+        lfuse__stub_counters later = lfuse__stub_counters_now();
+        lfuse_device_counters after = counters_of(dev);
         ck_assert_uint_eq(after.allocations, before.allocations);
         ck_assert_uint_eq(after.compiles, before.compiles);
         ck_assert_uint_eq(later.calls[LFUSE__STUB_ANY] - calls.calls[LFUSE__STUB_ANY], 3);
@@ -477,7 +468,6 @@ TEST(wrapped_streams_are_left_alone)
 {
     lfuse_tensor *tx = ramp(1, SHAPE(4), 0, 1), *ty = ramp(1, SHAPE(4), 5, 0), *unused = tensor(1, SHAPE(5));
     lfuse__stub_native native = { 0 };
-    lfuse__stub_counters before, after;
     lfuse_stream *wrapped;
 
     lfuse_output(g, "y", lfuse_neg(lfuse_input(g, "x", LFUSE_F32, 1, LFUSE_DIMS(4))));
@@ -485,9 +475,9 @@ TEST(wrapped_streams_are_left_alone)
     OK(lfuse_stream_wrap(dev, &native, &wrapped));
     OK(lfuse_plan_run(plan, wrapped, BINDINGS(lfuse_bind_tensor("x", tx), lfuse_bind_tensor("y", ty))));
     lfuse_stream_destroy(wrapped);
-    lfuse__stub_counters_get(&before);
+    lfuse__stub_counters before = lfuse__stub_counters_now();
     drop(unused);
-    lfuse__stub_counters_get(&after);
+    lfuse__stub_counters after = lfuse__stub_counters_now();
     ck_assert_uint_eq(after.calls[LFUSE__STUB_stream_capturing], before.calls[LFUSE__STUB_stream_capturing]);
     ck_assert_uint_eq(after.calls[LFUSE__STUB_event_record], before.calls[LFUSE__STUB_event_record]);
     NEAR(values(ty)[3], -3);

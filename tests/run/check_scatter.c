@@ -134,9 +134,7 @@ TEST(launches_by_digits)
                                 lfuse_bind_size("rows", p.rows) };
 
     OK(lfuse_plan_run(plan, stream, b, 4));
-    uint64_t before = launches();
-    OK(lfuse_plan_run(plan, stream, b, 4));
-    ck_assert_uint_eq(launches() - before, 1 + 2 * 3 + 2);
+    LAUNCHES(1 + 2 * 3 + 2, OK(lfuse_plan_run(plan, stream, b, 4)));
     drop(y), drop(x), drop(at);
     drop(plan);
 }

@@ -49,10 +49,7 @@ static lfuse_tensor *bytes_of(const lfuse_tensor *all, int64_t offset, int64_t c
 
 static uint64_t held(void)
 {
-    lfuse_device_counters c;
-
-    OK(lfuse_device_get_counters(dev, &c));
-    return c.bytes;
+    return counters_of(dev).bytes;
 }
 
 /* Bytes that are no guard any more: [from, end) of all alone. */
@@ -115,10 +112,9 @@ static lfuse_tensor *room(bool unified)
 
 static void in_callers_memory(void)
 {
-    lfuse_device_info info;
     chain c;
 
-    OK(lfuse_device_get_info(dev, &info));
+    lfuse_device_info info = info_of(dev);
     chain_make(&c);
     for (int unified = 0; unified <= (info.svm != 0); unified++) {
         lfuse_tensor *all = room(unified);

@@ -85,11 +85,10 @@ static void run_sizes(lfuse_provider provider)
     static const int64_t sizes[] = { 16, 2, 33, 7, 1, 0 };
     const lfuse_size m = lfuse_size_var(g, "m", 0, 100);
     lfuse_tensor *w = matrix(K, N, 5, -2);
-    lfuse_device_counters before, after;
 
     layer(m);
     lfuse_plan *plan = plan_of(LFUSE_STRASSEN_ONE, provider);
-    OK(lfuse_device_get_counters(dev, &before));
+    lfuse_device_counters before = counters_of(dev);
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         lfuse_tensor *x = matrix(sizes[i], K, 7, -3), *y = tensor(2, SHAPE(sizes[i], N));
         const lfuse_binding bind[] = { lfuse_bind_tensor("x", x), lfuse_bind_tensor("w", w),
@@ -108,7 +107,7 @@ static void run_sizes(lfuse_provider provider)
         drop(instance);
         drop(y), drop(x);
     }
-    OK(lfuse_device_get_counters(dev, &after));
+    lfuse_device_counters after = counters_of(dev);
     ck_assert_uint_eq(after.compiles, before.compiles);
     drop(plan);
     drop(w);
@@ -233,14 +232,13 @@ static void measure_rates(void)
 {
     const lfuse_plan_options o = { .strassen = LFUSE_STRASSEN_AUTO, .effort = LFUSE_EFFORT_MEASURE };
     lfuse_graph *graph = lfuse_graph_create();
-    lfuse_device_counters before, after;
 
     lfuse_output(graph, "y", lfuse_matmul(lfuse_input(graph, "x", LFUSE_F32, 2, LFUSE_DIMS(8, 8)),
                                           lfuse_input(graph, "w", LFUSE_F32, 2, LFUSE_DIMS(8, 8))));
     for (int i = 0; i < 2; i++) {
-        OK(lfuse_device_get_counters(dev, &before));
+        lfuse_device_counters before = counters_of(dev);
         lfuse_plan *plan = new_plan(dev, graph, &o);
-        OK(lfuse_device_get_counters(dev, &after));
+        lfuse_device_counters after = counters_of(dev);
         ck_assert_msg(strstr(lfuse_plan_text(plan), "(levels 0 8 x 8 x 8 by estimate 0."), "%s",
                       lfuse_plan_text(plan));
         ck_assert_msg(i ? after.launches == before.launches : after.launches > before.launches, "%d: %llu, %llu", i,

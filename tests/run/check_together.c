@@ -28,9 +28,7 @@ static lfuse_plan *plan_of(lfuse_graph *graph)
 
 static uint64_t kernels(void)
 {
-    lfuse__stub_counters c;
-
-    lfuse__stub_counters_get(&c);
+    lfuse__stub_counters c = lfuse__stub_counters_now();
     return c.kernels;
 }
 

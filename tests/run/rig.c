@@ -31,15 +31,13 @@ void open_stub(void)
 
 void close_stub(void)
 {
-    lfuse__stub_counters c;
-
     drop_all();
     lfuse_graph_destroy(g);
     lfuse_stream_destroy(stream);
     lfuse_device_close(dev);
     g = NULL, stream = NULL, dev = NULL;
     ck_assert_int_eq(lfuse__stub_live_objects(), 0);
-    lfuse__stub_counters_get(&c);
+    lfuse__stub_counters c = lfuse__stub_counters_now();
     ck_assert_uint_eq(c.guard_faults, 0);
     ck_assert_uint_eq(c.misuse, 0);
     lfuse__registry_extra(NULL);
@@ -102,15 +100,17 @@ int on_each_device(void (*work)(void))
 
 static lfuse_device_counters counters(void)
 {
-    lfuse_device_counters c;
-
-    OK(lfuse_device_get_counters(dev, &c));
-    return c;
+    return counters_of(dev);
 }
 
 uint64_t launches(void)
 {
     return counters().launches;
+}
+
+uint64_t programs(void)
+{
+    return lfuse__stub_calls(LFUSE__STUB_program_build) + lfuse__stub_calls(LFUSE__STUB_program_load);
 }
 
 uint64_t compiles(void)

@@ -12,6 +12,13 @@
 
 #define OK(call) ck_assert_msg((call) == LFUSE_OK, "%s: %s", #call, lfuse_last_error())
 #define FAILS(status, call) rig_check_failure((call), status, #call)
+/* So many launches make this one call. */
+#define LAUNCHES(count, call)                                                                                          \
+    do {                                                                                                               \
+        const uint64_t launched_ = launches();                                                                         \
+        call;                                                                                                          \
+        ck_assert_uint_eq(launches() - launched_, count);                                                              \
+    } while (0)
 #define SHAPE(...) ((const int64_t[]){__VA_ARGS__})
 #define NEAR(a, b) ck_assert_msg(fabs((double)(a) - (double)(b)) <= 1e-5 * (1 + fabs((double)(b))), "%g is not %g",    \
                                  (double)(a), (double)(b))
@@ -42,6 +49,7 @@ int on_each_device(void (*work)(void));
 void rig_check_failure(lfuse_status is, lfuse_status wanted, const char *call);
 uint64_t launches(void);
 uint64_t compiles(void);
+uint64_t programs(void); /* that were built, or loaded from disk */
 
 /* Owned by the test, see tests/support/objects.h. */
 lfuse_tensor *tensor(int rank, const int64_t *shape);

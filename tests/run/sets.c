@@ -24,7 +24,6 @@ static void on_device(const char *name, const char *shown, void (*test)(void))
 static void on_stub(void (*test)(void))
 {
     static const char *const names[] = {"stub by slots and items", "stub by addresses and lanes"};
-    lfuse__stub_counters c;
 
     for (int i = 0; i < 2; i++) {
         lfuse__stub_reset();
@@ -32,7 +31,7 @@ static void on_stub(void (*test)(void))
         lfuse__stub.addresses = lfuse__stub.vector_lanes = i;
         on_device("stub:0", names[i], test);
         ck_assert_int_eq(lfuse__stub_live_objects(), 0);
-        lfuse__stub_counters_get(&c);
+        lfuse__stub_counters c = lfuse__stub_counters_now();
         ck_assert_uint_eq(c.guard_faults, 0);
         ck_assert_uint_eq(c.misuse, 0);
     }
@@ -80,11 +79,11 @@ static char *filled(const set *s, unsigned seed, double low, double high)
 {
     char *host = new_memory((size_t)s->length * lfuse_type_size(s->type));
     uint32_t state = seed;
-    int64_t i = 0, m, k;
+    int64_t i = 0;
 
-    for (m = 0; m < s->count; m++) {
+    for (int64_t m = 0; m < s->count; m++) {
         for (; i < s->starts[m]; i++) lfuse__data_put(s->type, host, i, s->type == LFUSE_BOOL ? 1 : guard);
-        for (k = 0; k < set_size(m); k++, i++) lfuse__data_put(s->type, host, i, next(&state, s, low, high));
+        for (int64_t k = 0; k < set_size(m); k++, i++) lfuse__data_put(s->type, host, i, next(&state, s, low, high));
     }
     for (; i < s->length; i++) lfuse__data_put(s->type, host, i, s->type == LFUSE_BOOL ? 1 : guard);
     return host;
@@ -139,13 +138,13 @@ void set_expect(const char *what, const set *is, const set *wanted)
 {
     const size_t size = lfuse_type_size(is->type);
     char *a = contents(is), *b = contents(wanted);
-    int64_t i = 0, m, k;
+    int64_t i = 0;
 
-    for (m = 0; m < is->count; m++) {
+    for (int64_t m = 0; m < is->count; m++) {
         for (; i < is->starts[m]; i++)
             ck_assert_msg(lfuse__data_get(is->type, a, i) == (is->type == LFUSE_BOOL ? 1 : guard),
                           "%s: %s: written before member %" PRId64, device_name, what, m);
-        for (k = 0; k < set_size(m); k++, i++) {
+        for (int64_t k = 0; k < set_size(m); k++, i++) {
             const double x = lfuse__data_get(is->type, a, i), y = lfuse__data_get(is->type, b, wanted->starts[m] + k);
             ck_assert_msg((x != x && y != y) || !memcmp(a + (size_t)i * size,
                                                         b + (size_t)(wanted->starts[m] + k) * size, size),

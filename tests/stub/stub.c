@@ -128,19 +128,17 @@ void lfuse__stub_bytes_add(int64_t bytes)
     pthread_mutex_unlock(&lock);
 }
 
-void lfuse__stub_counters_get(lfuse__stub_counters *counters)
+lfuse__stub_counters lfuse__stub_counters_now(void)
 {
     pthread_mutex_lock(&lock);
-    *counters = lfuse__stub_count;
+    const lfuse__stub_counters counters = lfuse__stub_count;
     pthread_mutex_unlock(&lock);
+    return counters;
 }
 
 uint64_t lfuse__stub_calls(lfuse__stub_slot slot)
 {
-    lfuse__stub_counters c;
-
-    lfuse__stub_counters_get(&c);
-    return c.calls[slot];
+    return lfuse__stub_counters_now().calls[slot];
 }
 
 void lfuse__stub_live_get(lfuse__stub_live *live)

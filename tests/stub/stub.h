@@ -90,7 +90,7 @@ typedef struct lfuse__stub_counters {
     uint64_t guard_faults;             /* writes outside an allocation, found when it was freed */
     uint64_t misuse;                   /* calls that the contract forbids, such as waiting for a stream under capture */
 } lfuse__stub_counters;
-void lfuse__stub_counters_get(lfuse__stub_counters *counters);
+lfuse__stub_counters lfuse__stub_counters_now(void);
 /* How often a slot was called. */
 uint64_t lfuse__stub_calls(lfuse__stub_slot slot);
 

@@ -114,6 +114,20 @@ void *objects_memory(test_place at, size_t bytes)
     return objects_own(memory, free);
 }
 
+lfuse_device_counters objects_counters(test_place at, const lfuse_device *device)
+{
+    lfuse_device_counters counters;
+    must(at, lfuse_device_get_counters(device, &counters));
+    return counters;
+}
+
+lfuse_device_info objects_info(test_place at, const lfuse_device *device)
+{
+    lfuse_device_info info;
+    must(at, lfuse_device_get_info(device, &info));
+    return info;
+}
+
 lfuse_tensor *own_tensor(lfuse_tensor *tensor)
 {
     return objects_own(tensor, objects_destroy_tensor);

@@ -47,6 +47,10 @@ lfuse_tensor *own_tensor(lfuse_tensor *tensor); /* that was made in another way;
 /* All of them: for tests that close the device themselves. */
 void drop_all(void);
 
+/* What a device says of itself. */
+#define counters_of(device) objects_counters(TEST_HERE, device)
+#define info_of(device) objects_info(TEST_HERE, device)
+
 /* From here on what is made is owned: nothing of what was before. */
 void objects_begin(void);
 /* Of any kind; returns the object. */
@@ -63,6 +67,8 @@ void objects_destroy_instance(void *object);
 void objects_destroy_recording(void *object);
 void objects_destroy_optimizer(void *object);
 
+lfuse_device_counters objects_counters(test_place at, const lfuse_device *device);
+lfuse_device_info objects_info(test_place at, const lfuse_device *device);
 void *objects_memory(test_place at, size_t bytes);
 lfuse_tensor *objects_tensor(test_place at, lfuse_device *device, lfuse_type type, int rank, const int64_t *shape);
 lfuse_tensor *objects_view(test_place at, const lfuse_tensor *parent, int rank, const int64_t *shape,

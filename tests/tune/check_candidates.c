@@ -28,10 +28,10 @@ static lfuse_plan *plan_of(lfuse_effort effort)
 static void check_launches(lfuse_effort effort, int64_t rows, uint64_t count, bool measured)
 {
     lfuse_plan *plan = plan_of(effort);
-    const uint64_t before = calls(LFUSE__STUB_gemm_run), graphs = calls(LFUSE__STUB_graph_begin);
+    const uint64_t before = lfuse__stub_calls(LFUSE__STUB_gemm_run), graphs = lfuse__stub_calls(LFUSE__STUB_graph_begin);
 
     check_dense(plan, rows, measured ? ANY : count);
-    ck_assert(measured == (calls(LFUSE__STUB_gemm_run) - before + calls(LFUSE__STUB_graph_begin) - graphs > 1));
+    ck_assert(measured == (lfuse__stub_calls(LFUSE__STUB_gemm_run) - before + lfuse__stub_calls(LFUSE__STUB_graph_begin) - graphs > 1));
     check_dense(plan, rows, count);
     drop(plan);
 }

@@ -200,7 +200,7 @@ static void *measure_a_product(void *data)
 static void race_of_threads(bool own_device, bool own_product)
 {
     const lfuse_plan_options measuring = { .effort = LFUSE_EFFORT_MEASURE, .disable = LFUSE_NO_EPILOGUE };
-    const uint64_t asked = calls(LFUSE__STUB_gemm_candidates);
+    const uint64_t asked = lfuse__stub_calls(LFUSE__STUB_gemm_candidates);
     job jobs[THREADS];
 
     lfuse__stub.gemm_candidates = 2;
@@ -219,7 +219,7 @@ static void race_of_threads(bool own_device, bool own_product)
         lfuse_plan_destroy(jobs[i].plan);
         if (own_device) lfuse_device_close(jobs[i].device);
     }
-    if (!own_device) ck_assert_uint_eq(calls(LFUSE__STUB_gemm_candidates) - asked, own_product ? THREADS : 1);
+    if (!own_device) ck_assert_uint_eq(lfuse__stub_calls(LFUSE__STUB_gemm_candidates) - asked, own_product ? THREADS : 1);
     check_lines(file, own_product ? THREADS : 1);
     check_chosen(LFUSE_EFFORT_MEASURE, 4, 1, false);
 }
@@ -239,9 +239,8 @@ TEST(survey)
 {
     lfuse__strbuf text = LFUSE__STRBUF_INIT, device = LFUSE__STRBUF_INIT;
     lfuse__wisdom w = { 0 };
-    lfuse_device_info info;
 
-    OK(lfuse_device_get_info(dev, &info)); /* the machine may have devices of its own, in front of the stub */
+    lfuse_device_info info = info_of(dev); /* the machine may have devices of its own, in front of the stub */
     lfuse__wisdom_device(&info, &device);
     lfuse__wisdom_survey(&w, &text);
     ck_assert_msg(strstr(text.data, "(not there yet)") != NULL, "%s", text.data);

@@ -31,14 +31,6 @@ void close_and_remove(void)
     remove_folder(base);
 }
 
-uint64_t calls(lfuse__stub_slot slot)
-{
-    lfuse__stub_counters c;
-
-    lfuse__stub_counters_get(&c);
-    return c.calls[slot];
-}
-
 void fastest(int candidate)
 {
     lfuse__stub.gemm_slow = ~(1u << candidate);
@@ -56,7 +48,7 @@ void reopen(void)
 static int chosen(lfuse_effort effort, int64_t rows, uint64_t *timed)
 {
     const lfuse_plan_options options = { .effort = effort, .disable = LFUSE_NO_EPILOGUE };
-    uint64_t before = calls(LFUSE__STUB_gemm_run), graphs = calls(LFUSE__STUB_graph_begin);
+    uint64_t before = lfuse__stub_calls(LFUSE__STUB_gemm_run), graphs = lfuse__stub_calls(LFUSE__STUB_graph_begin);
     lfuse__stub_call call;
     lfuse_graph *graph = g;
     lfuse_plan *plan;
@@ -70,7 +62,7 @@ static int chosen(lfuse_effort effort, int64_t rows, uint64_t *timed)
     g = graph;
     ck_assert(lfuse__stub_call_get(1, &call));
     ck_assert_str_eq(call.kernel, "gemm");
-    *timed = calls(LFUSE__STUB_gemm_run) - before - 1 + calls(LFUSE__STUB_graph_begin) - graphs;
+    *timed = lfuse__stub_calls(LFUSE__STUB_gemm_run) - before - 1 + lfuse__stub_calls(LFUSE__STUB_graph_begin) - graphs;
     return call.candidate;
 }
 

@@ -19,7 +19,6 @@ void close_and_remove(void);
 
 /* Another device, which knows what the file says alone. */
 void reopen(void);
-uint64_t calls(lfuse__stub_slot slot);
 /* All algorithms but this one are slow. */
 void fastest(int candidate);
 /* Of a product of so many rows, by a new plan: the algorithm that it gets, and whether any was timed. */
