@@ -228,11 +228,10 @@ CASE(few_columns_of_three_axes, EVERY_WAY)
 
 CASE(equals, EVERY_WAY)
 {
-    lfuse_value y;
     char name[16];
     for (int i = 0; i < 5; i++) {
         const int64_t m = 3 + 7 * i;
-        y = lfuse_sub(named(h, "x", i, m, 40), lfuse_constant(h_graph(h), 1));
+        lfuse_value y = lfuse_sub(named(h, "x", i, m, 40), lfuse_constant(h_graph(h), 1));
         snprintf(name, sizeof name, "y%d", i);
         h_output(h, name, lfuse_mul(y, y), LFUSE_F32, 2, LFUSE_DIMS(m, 40), i == 3 ? OFFSET : PLAIN);
     }

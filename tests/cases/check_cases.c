@@ -3,10 +3,6 @@
  * Every case on every device of the machine, and on the stub; LFUSE_TEST_CASE and LFUSE_TEST_DEVICE leave those whose
  * names begin like that, or like one of several words with commas between.
  */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "common/device/device.h"
 #include "tests/cases/cases.h"
 #include "tests/stub/stub.h"

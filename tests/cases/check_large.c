@@ -5,7 +5,6 @@
  */
 #include "common/base/half.h"
 #include "common/device/device.h"
-#include "libfuse.h"
 #include "tests/stub/stub.h"
 #include "tests/support/main.h"
 #include "tests/support/objects.h"
@@ -41,12 +40,11 @@ static void expect(lfuse_tensor *t, int64_t at)
 static void run(lfuse_device *device, bool middle)
 {
     const int64_t at[] = {0, elements - EDGE, ((int64_t)1 << 31) - EDGE / 2, elements / 2};
-    lfuse_tensor *x, *y;
     lfuse_graph *g = new_graph();
     lfuse_output(g, "y", lfuse_mul(lfuse_input(g, "x", LFUSE_F16, 1, &elements), lfuse_constant(g, 2)));
     lfuse_stream *stream = new_stream(device);
-    x = new_tensor(device, LFUSE_F16, 1, &elements);
-    y = new_tensor(device, LFUSE_F16, 1, &elements);
+    lfuse_tensor *x = new_tensor(device, LFUSE_F16, 1, &elements);
+    lfuse_tensor *y = new_tensor(device, LFUSE_F16, 1, &elements);
     for (int i = 0; i < (middle ? 4 : 2); i++) put(x, at[i]);
     lfuse_plan *plan = new_plan(device, g, NULL);
     OK(lfuse_plan_run(plan, stream, BINDINGS(lfuse_bind_tensor("x", x), lfuse_bind_tensor("y", y))));

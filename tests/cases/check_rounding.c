@@ -4,13 +4,8 @@
  * the host, whose arithmetic is IEEE's. Hard is what lies beside the middle between two numbers of the type, among the
  * subnormal numbers too.
  */
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "bench/data.h"
 #include "common/device/device.h"
-#include "libfuse.h"
 #include "tests/stub/stub.h"
 #include "tests/support/main.h"
 #include "tests/support/objects.h"

@@ -4,15 +4,10 @@
  * without compiling, frozen inputs and their refresh, lists that equal loops over their members (D2), one plan on two
  * streams by two threads, recordings with new addresses and numbers, events across streams, copies between devices.
  */
-#include <math.h>
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "bench/data.h"
 #include "common/device/device.h"
-#include "libfuse.h"
 #include "tests/stub/stub.h"
 #include "tests/support/main.h"
 #include "tests/support/objects.h"
@@ -190,10 +185,9 @@ static lfuse_plan *list_plan(lfuse_device *device)
 
 static void run_list(lfuse_device *device, lfuse_plan *plan, lfuse_stream *s, member_set *m, int first, int count)
 {
-    lfuse_list *x, *y, *sum;
-    x = new_list(device, LFUSE_F32, count, m->in + first);
-    y = new_list(device, LFUSE_F32, count, m->out + first);
-    sum = new_list(device, LFUSE_F32, count, m->sums + first);
+    lfuse_list *x = new_list(device, LFUSE_F32, count, m->in + first);
+    lfuse_list *y = new_list(device, LFUSE_F32, count, m->out + first);
+    lfuse_list *sum = new_list(device, LFUSE_F32, count, m->sums + first);
     lfuse_binding b[3] = {lfuse_bind_list("x", x), lfuse_bind_list("y", y), lfuse_bind_list("sum", sum)};
     OK(lfuse_plan_run(plan, s, b, 3));
     OK(lfuse_stream_synchronize(s));
@@ -229,15 +223,14 @@ TEST_ON_DEVICES(list_addresses_replaced, lfuse_device *device)
     float want[3];
     lfuse_stream *s = new_stream(device);
     lfuse_graph *g = new_graph();
-    lfuse_list *p, *d;
     lfuse_value vp = lfuse_list_input(g, "p", LFUSE_F32, LFUSE_RANK_ANY);
     lfuse_value vd = lfuse_list_input(g, "d", LFUSE_F32, LFUSE_RANK_ANY);
     lfuse_update(vp, lfuse_sub(vp, lfuse_mul(vd, lfuse_scalar(g, "rate"))));
     lfuse_plan *plan = new_plan(device, g, NULL);
     lfuse_tensor *tp = tensor(device, 1, LFUSE_DIMS(3), p0), *t0 = tensor(device, 1, LFUSE_DIMS(3), g0),
                  *t1 = tensor(device, 1, LFUSE_DIMS(3), g1);
-    p = new_list(device, LFUSE_F32, 1, &tp);
-    d = new_list(device, LFUSE_F32, 1, &t0);
+    lfuse_list *p = new_list(device, LFUSE_F32, 1, &tp);
+    lfuse_list *d = new_list(device, LFUSE_F32, 1, &t0);
     lfuse_binding b[3] = {lfuse_bind_list("p", p), lfuse_bind_list("d", d), lfuse_bind_scalar("rate", 0.5)};
     OK(lfuse_plan_run(plan, s, b, 3));
     OK(lfuse_list_replace(d, 0, 1, &t1));

@@ -3,12 +3,6 @@
  * Lists by each transport on every device found: the same bits, whatever the count and wherever the members lie, shared
  * memory among them, before and after members are replaced. Shared memory stays under 8 MB.
  */
-#include <math.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <string.h>
-
-#include "libfuse.h"
 #include "tests/support/main.h"
 #include "tests/support/objects.h"
 
@@ -31,18 +25,18 @@ static int64_t size_of(int64_t m)
 
 static int64_t start_of(int64_t member)
 {
-    int64_t at = 1, m;
+    int64_t at = 1;
 
-    for (m = 0; m < member; m++) at += size_of(m);
+    for (int64_t m = 0; m < member; m++) at += size_of(m);
     return at;
 }
 
 static lfuse_list *list_in(lfuse_tensor *whole, int64_t count, bool numbers)
 {
     lfuse_tensor *t[MOST] = { NULL };
-    int64_t m, at = 1;
+    int64_t at = 1;
 
-    for (m = 0; m < count; m++) {
+    for (int64_t m = 0; m < count; m++) {
         const int64_t n = numbers ? 1 : size_of(m);
         t[m] = new_view(whole, numbers ? 0 : 1, &n, NULL, at);
         at += n;
@@ -68,12 +62,9 @@ static lfuse_plan *plan_by(lfuse_transport transport)
 /* Two members of x move to where other values are. */
 static void move(lfuse_list *l, lfuse_tensor *elsewhere, int64_t count)
 {
-    int64_t m;
-
-    for (m = 0; m < count; m += count > 200 ? 200 : 1) {
+    for (int64_t m = 0; m < count; m += count > 200 ? 200 : 1) {
         const int64_t n = size_of(m);
-        lfuse_tensor *t;
-        t = new_view(elsewhere, 1, &n, NULL, start_of(m));
+        lfuse_tensor *t = new_view(elsewhere, 1, &n, NULL, start_of(m));
         OK(lfuse_list_replace(l, m, 1, &t));
         drop(t);
     }
@@ -83,13 +74,12 @@ static void move(lfuse_list *l, lfuse_tensor *elsewhere, int64_t count)
 static void run(lfuse_plan *plan, lfuse_tensor *const *t, int64_t count, float *out, float *out_sums)
 {
     lfuse_list *lx = list_in(t[0], count, false), *ly = list_in(t[1], count, false), *ls = list_in(t[3], count, true);
-    int i;
 
     OK(lfuse_tensor_write(t[0], stream, x));
     OK(lfuse_tensor_write(t[1], stream, y));
     OK(lfuse_tensor_fill(t[2], stream, 2.5));
     OK(lfuse_tensor_fill(t[3], stream, -1));
-    for (i = 0; i < 3; i++) {
+    for (int i = 0; i < 3; i++) {
         if (i == 2) move(lx, t[2], count);
         OK(lfuse_plan_run(plan, stream, BINDINGS(lfuse_bind_list("x", lx), lfuse_bind_list("y", ly),
                                                  lfuse_bind_list("sums", ls), lfuse_bind_scalar("a", 0.3))));
@@ -101,12 +91,10 @@ static void run(lfuse_plan *plan, lfuse_tensor *const *t, int64_t count, float *
 
 static void check(int64_t count, const float *out, const float *out_sums)
 {
-    int64_t m, i;
-
-    for (m = 0; m < count; m++) {
+    for (int64_t m = 0; m < count; m++) {
         const bool moved = m % (count > 200 ? 200 : 1) == 0;
         double sum = 0;
-        for (i = start_of(m); i < start_of(m) + size_of(m); i++) {
+        for (int64_t i = start_of(m); i < start_of(m) + size_of(m); i++) {
             const double last = moved ? 2.5 : x[i], wanted = y[i] + 0.3 * (2.0 * x[i] + last);
             sum += last * last;
             ck_assert_msg(fabs(out[i] - wanted) < 1e-5 * (1 + fabs(wanted)), "%s: member %d, element %d: %g, not %g",
@@ -121,21 +109,19 @@ static void try_device(bool shared)
 {
     lfuse_device_info info;
     lfuse_tensor *t[4];
-    lfuse_plan *plan;
-    int i, k;
 
     OK(lfuse_device_get_info(dev, &info));
     if (shared && !info.svm) {
         ck_assert_int_eq(lfuse_tensor_create_unified(dev, LFUSE_F32, 0, NULL, &t[0]), LFUSE_ERR_UNSUPPORTED);
         return;
     }
-    for (i = 0; i < 4; i++) {
+    for (int i = 0; i < 4; i++) {
         const int64_t n = i == 3 ? MOST + 1 : ROOM;
         OK((shared && i < 2 ? lfuse_tensor_create_unified : lfuse_tensor_create)(dev, LFUSE_F32, 1, &n, &t[i]));
     }
-    for (k = 0; k < (int)(sizeof all / sizeof *all); k++) {
-        plan = plan_by(all[k]);
-        for (i = 0; i < (int)(sizeof counts / sizeof *counts); i++) {
+    for (int k = 0; k < (int)(sizeof all / sizeof *all); k++) {
+        lfuse_plan *plan = plan_by(all[k]);
+        for (int i = 0; i < (int)(sizeof counts / sizeof *counts); i++) {
             if (all[k] == LFUSE_TRANSPORT_UNIFIED && !info.svm) continue;
             run(plan, t, counts[i], seen, seen_sums);
             if (!k) check(counts[i], seen, seen_sums);
@@ -158,12 +144,12 @@ TEST_CASE("transports")
 TEST_LOOP(every_device, 0, 2)
 {
     lfuse_device_info info;
-    int count, i;
+    int count;
 
     OK(lfuse_device_count(&count));
     if (!count) TEST_SKIP("no device: %s", lfuse_last_error());
-    for (i = 0; i < ROOM; i++) x[i] = (float)(i % 97) / 7 - 5, y[i] = (float)(i % 13);
-    for (i = 0; i < count; i++) {
+    for (int i = 0; i < ROOM; i++) x[i] = (float)(i % 97) / 7 - 5, y[i] = (float)(i % 13);
+    for (int i = 0; i < count; i++) {
         OK(lfuse_device_describe(i, &info));
         snprintf(name, sizeof name, "%s", info.name);
         OK(lfuse_device_open(name, &dev));

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/cases/harness.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "common/base/error.h"
 #include "common/base/hash.h"
 #include "tests/cases/trial.h"

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The dialect's last group to arrive: it alone goes on, and sees what all others stored. */
-#include <string.h>
-
 #include "common/kernels/emit.h"
 #include "tests/kernels/cases.h"
 #include "tests/support/check.h"

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Operators without promised bits, against the reference of ops.def and the bound that it states. */
 #include <float.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 #include "common/base/error.h"
 #include "common/base/power.h"

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Bundles against the same kernels launched one after the other: equal bits. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "common/base/error.h"
 #include "common/kernels/emit.h"
 #include "tests/kernels/cases.h"

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The kernels of every device of this machine against host C. */
-#include <string.h>
-
 #include "tests/kernels/cases.h"
 #include "tests/support/main.h"
 

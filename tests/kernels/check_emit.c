@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Kernel texts: what they depend on, what they never hold, and the words of a launch. */
 #include <locale.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "common/base/error.h"
 #include "common/base/power.h"
@@ -74,14 +72,14 @@ TEST_LOOP(uniform_work_is_done_once, 0, 4)
 {
     const lfuse__facts facts = _i % 2 ? facts_lanes(false) : facts_items(false);
     lfuse__strbuf out = LFUSE__STRBUF_INIT;
-    const char *loop, *at;
+    const char *loop;
     sample s;
     sample_uniform(&s);
     if (_i < 2) ck_assert_int_eq(lfuse__multi_emit(&out, "k", &s.k, &facts), LFUSE_OK);
     else ck_assert_int_eq(lfuse__pointwise_emit(&out, "k", &s.k, &facts), LFUSE_OK);
     loop = strstr(out.data, _i % 2 ? "for (u32 i = first" : _i < 2 ? "for (u32 start = 0" : "const u32 start = ");
     ck_assert_ptr_nonnull(loop);
-    at = strstr(out.data, "POWI_f64(r0, r1);");
+    const char *at = strstr(out.data, "POWI_f64(r0, r1);");
     ck_assert(at && at < loop);
     ck_assert(strstr(out.data, "CAST_f64_f32(r4);") < loop);
     ck_assert(!strstr(loop, "f64"));
@@ -101,12 +99,11 @@ TEST_LOOP(numbers_of_the_whole_list, 0, 2)
     const lfuse__facts facts = _i ? facts_lanes(false) : facts_items(false);
     lfuse__strbuf out = LFUSE__STRBUF_INIT;
     lfuse__packed packed;
-    const char *last;
     sample s;
     sample_counted(&s);
     ck_assert(lfuse__multi_counts(&s.k));
     ck_assert_msg(!lfuse__multi_emit(&out, "k", &s.k, &facts), "%s", lfuse__error_message());
-    last = strstr(out.data, "if (W(7) && ARRIVE(BUFFER(0) + W(6), W(7))) {");
+    const char *last = strstr(out.data, "if (W(7) && ARRIVE(BUFFER(0) + W(6), W(7))) {");
     ck_assert_ptr_nonnull(last);
     ck_assert_ptr_nonnull(strstr(last, "STORE_f32(p3, 0, FIRST_f32("));
     *(char *)last = 0;

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Keys of kernel classes: whatever a text depends on tells two classes apart, for each family what it knows. */
-#include <stddef.h>
-#include <string.h>
-
 #include "common/kernels/families.h"
 #include "common/matmul/solver.h"
 #include "tests/support/main.h"

@@ -84,12 +84,11 @@ TEST_LOOP(aligned_addresses, 0, 4)
         unsigned bytes;
     } cases[] = { { LFUSE_F32, 4, 16 }, { LFUSE_F64, 2, 16 }, { LFUSE_F64, 4, 16 }, { LFUSE_F32, 2, 8 } };
     const int vector = cases[_i].vector;
-    uint64_t at;
     lfuse__geometry g;
     sample s;
 
     sample_op(&s, LFUSE__OP_neg, cases[_i].type);
-    for (at = 0; at <= 32; at += 4) {
+    for (uint64_t at = 0; at <= 32; at += 4) {
         g = (lfuse__geometry){ .extents = { 64 }, .strides = { { 1 }, { 1 } }, .addresses = { 4096 + at, 4096 } };
         ck_assert_int_eq(lfuse__geometry_aligned(&s.k, &g, vector, false), at % cases[_i].bytes == 0);
         g.addresses[0] = 4096, g.addresses[1] = 4096 + at;
@@ -100,14 +99,12 @@ TEST_LOOP(aligned_addresses, 0, 4)
 /* Of several rows each begins at a multiple of the vector, and has whole vectors. */
 TEST(aligned_rows)
 {
-    lfuse__geometry g;
     sample s;
-    int64_t stride;
 
     sample_op(&s, LFUSE__OP_neg, LFUSE_F32);
     s.k.rank = 2;
-    for (stride = 8; stride <= 16; stride++) {
-        g = (lfuse__geometry){ .extents = { 3, 8 }, .strides = { { stride, 1 }, { 8, 1 } } };
+    for (int64_t stride = 8; stride <= 16; stride++) {
+        lfuse__geometry g = (lfuse__geometry){ .extents = { 3, 8 }, .strides = { { stride, 1 }, { 8, 1 } } };
         ck_assert_int_eq(lfuse__geometry_aligned(&s.k, &g, 4, false), stride % 4 == 0);
         g.extents[0] = 1; /* a stride that no second row takes */
         ck_assert(lfuse__geometry_aligned(&s.k, &g, 4, false));
@@ -122,10 +119,9 @@ TEST(aligned_tables)
 {
     lfuse__geometry g;
     sample s;
-    int64_t stride;
 
     sample_look_up(&s, LFUSE_F32, false);
-    for (stride = 8; stride <= 16; stride++) {
+    for (int64_t stride = 8; stride <= 16; stride++) {
         g = (lfuse__geometry){ .extents = { 5, 8 }, .gathered_extents = { 100 }, .gathered_strides = { stride } };
         g.strides[SAMPLE_TABLE][1] = g.strides[SAMPLE_RESULT][1] = 1;
         g.strides[SAMPLE_RESULT][0] = 8;

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which shape a chain of products gets, what its kernel is told, what is refused. */
-#include <string.h>
-
 #include "common/base/error.h"
 #include "tests/kernels/networks.h"
 #include "tests/support/main.h"

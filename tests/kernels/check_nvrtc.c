@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Every operator of every type and every skeleton in every class, compiled by NVRTC; no GPU is needed. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "backends/cuda/program.h"
 #include "common/base/error.h"
 #include "common/kernels/families.h"

@@ -3,9 +3,6 @@
  * The cost model of tiles (tile_cost.c): which tiles it takes, how they are shared out, and what it counts on
  * in the kernels.
  */
-#include <stdio.h>
-#include <string.h>
-
 #include "common/base/error.h"
 #include "common/matmul/tile.h"
 #include "tests/kernels/choose.h"

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which tiles a product gets, and what its kernels are told; the results are check_devices' (tiles.c). */
-#include <string.h>
-
 #include "common/base/error.h"
 #include "common/matmul/problem.h"
 #include "common/matmul/tile.h"
@@ -447,13 +445,12 @@ static void refused(const lfuse__kernel_class *c, lfuse_status wanted)
 TEST(sums_that_are_refused)
 {
     lfuse__kernel_class c;
-    lfuse__body body;
     ck_assert(!choose_summed(1024, 1024, 1024, &c));
     refused(&c, LFUSE_OK);
     summed_instr[1].op = LFUSE__REDUCE_MAX;
     refused(&c, LFUSE_ERR_UNSUPPORTED);
     summed_instr[1].op = LFUSE__REDUCE_SUM;
-    body = *c.body;
+    lfuse__body body = *c.body;
     body.ninstr = 3; /* two sums */
     c.body = &body;
     refused(&c, LFUSE_ERR_UNSUPPORTED);

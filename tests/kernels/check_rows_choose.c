@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How many work-groups rows are shared by, and what of them registers hold, or caches. */
-#include <string.h>
-
 #include "common/kernels/rows.h"
 #include "tests/kernels/classes.h"
 #include "tests/kernels/row_classes.h"

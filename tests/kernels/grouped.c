@@ -3,9 +3,6 @@
  * Products of the members of lists, by panels and by tiles: sizes that no block divides, several matrices, nothing;
  * what follows with numbers of columns, rows, matrices and elements. Small integers: results are compared by ==.
  */
-#include <stdlib.h>
-#include <string.h>
-
 #include "common/base/error.h"
 #include "common/matmul/grouped.h"
 #include "tests/kernels/cases.h"

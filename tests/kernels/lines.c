@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Rows and columns of lists, and what repeats along them, against host C, bit for bit. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "common/base/error.h"
 #include "tests/kernels/cases.h"
 #include "tests/kernels/host.h"

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Gathered operands: rows and elements of a table at indices that are read, computed, or themselves looked up. */
-#include <stdio.h>
-#include <string.h>
-
 #include "common/base/error.h"
 #include "tests/kernels/cases.h"
 #include "tests/kernels/classes.h"
@@ -175,7 +172,6 @@ static void run_kind(rig *r, lfuse__bprogram *program, const char *name, const s
     for (int turn = 0; turn < 12; turn++) {
         const int last = kind->rank - 1, shift = turn / 6;
         int walked[LFUSE_MAX_RANK] = {0}, outer[LFUSE_MAX_RANK] = {0}, all[LFUSE_MAX_RANK];
-        int64_t span;
         memset(&l.g, 0, sizeof l.g);
         l.c = c;
         l.kind = kind;
@@ -186,7 +182,7 @@ static void run_kind(rig *r, lfuse__bprogram *program, const char *name, const s
         walked[last] = kind->table != LFUSE__STRIDE_REPEAT;
         for (int a = 0; a < last; a++) outer[a] = 1;
         outer[last] = kind->indices != LFUSE__STRIDE_REPEAT;
-        span = strides_of(&l, SAMPLE_TABLE, kind->table, walked);
+        int64_t span = strides_of(&l, SAMPLE_TABLE, kind->table, walked);
         strides_of(&l, SAMPLE_INDICES, kind->indices, outer);
         strides_of(&l, SAMPLE_RESULT, LFUSE__STRIDE_UNIT, all);
         l.g.gathered_extents[SAMPLE_TABLE] = turn == 5 ? 0 : 1 + turn * 7;

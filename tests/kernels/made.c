@@ -3,11 +3,6 @@
  * Thin products whose operands are made where they are read: A of 2x, B of bytes and a scale that repeats, runs along
  * or leaps. Small integers, so that results are compared by ==; NaN wherever nobody may read.
  */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "common/base/error.h"
 #include "common/matmul/problem.h"
 #include "tests/kernels/choose.h"
@@ -152,7 +147,6 @@ static void launch(rig *r, problem *p, const char *what)
     lfuse__strbuf text = LFUSE__STRBUF_INIT;
     void *workspace = malloc(bytes);
     rig_buffer buffers[OPERANDS + 1];
-    lfuse__bprogram *program;
     lfuse__packed packed;
     char name[16];
     ck_assert_ptr_nonnull(workspace);
@@ -169,7 +163,7 @@ static void launch(rig *r, problem *p, const char *what)
         snprintf(name, sizeof name, "k%d", i);
         ck_assert_msg(!lfuse__product_emit(&text, name, &p->k, &r->facts), "%s: %s", what, lfuse__error_message());
     }
-    program = rig_program(r, &text);
+    lfuse__bprogram *program = rig_program(r, &text);
     for (int i = 0; i < phases; i++) {
         p->k.product.phase = i;
         snprintf(name, sizeof name, "k%d", i);

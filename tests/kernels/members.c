@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reductions of members and of whole lists against the canonical fold in host C, bit for bit. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "common/base/error.h"
 #include "tests/kernels/cases.h"
 #include "tests/kernels/host.h"

@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <string.h>
-
 #include "common/base/error.h"
 #include "tests/kernels/classes.h"
 #include "tests/kernels/networks.h"

@@ -3,10 +3,6 @@
  * Products with an epilogue against sums in more precision: y = relu(s ab + bias), whose bias repeats along rows, and
  * t = ab + residual, stored transposed. Exact where every sum is one of integers, else within the bound of products.
  */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "common/base/error.h"
 #include "common/matmul/problem.h"
 #include "tests/kernels/choose.h"

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Row kernels that look rows up, against the same kernels over what was looked up before: equal bits. */
-#include <stdio.h>
-#include <string.h>
-
 #include "common/base/error.h"
 #include "common/kernels/emit.h"
 #include "tests/kernels/cases.h"

@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Row kernels of every form against the canonical fold in host C, bit for bit. */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "common/base/error.h"
 #include "common/kernels/emit.h"
 #include "tests/kernels/cases.h"

@@ -6,11 +6,6 @@
  * numbers of all sizes within the normwise bound 3^L k^1.5 u max|x| max|w|, and of f16 and bf16, whose factors are
  * rounded to h while products and sums are of f32, 6^L k (2 h + h^2) max|x| max|w| more.
  */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "common/base/error.h"
 #include "common/matmul/strassen.h"
 #include "tests/kernels/cases.h"
@@ -133,7 +128,6 @@ static void kernel_of(kernel *k, part what, lfuse_type type)
 {
     static const int operands[] = {[MAKE] = FIRST + 1, [BETWEEN] = THIRD + 1, [LAST] = OPERANDS};
     const lfuse_type wide = lfuse__register_type(type);
-    int16_t x, row;
     memset(k, 0, sizeof *k);
     k->body = (lfuse__body){.instr = k->instr, .stores = k->stores, .number_types = &k->number_type};
     k->k = (lfuse__kernel_class){.family = LFUSE__FAMILY_STRASSEN, .body = &k->body, .rank = 2,
@@ -141,7 +135,7 @@ static void kernel_of(kernel *k, part what, lfuse_type type)
     for (int j = 0; j < k->k.noperands; j++)
         k->k.operands[j] = (lfuse__kernel_operand){.type = j == SUM || j == PRODUCTS ? wide : type,
                                                    .written = j == FACTORS, .inner = LFUSE__STRIDE_UNIT};
-    x = put(k, LFUSE__I_LOAD, 0, what == MAKE ? type : wide, what == MAKE ? FIRST : SUM, -1);
+    int16_t x = put(k, LFUSE__I_LOAD, 0, what == MAKE ? type : wide, what == MAKE ? FIRST : SUM, -1);
     if (what == BETWEEN) {
         store(k, x, THIRD);
         x = put(k, LFUSE__I_APPLY, LFUSE__OP_add, wide, x, put(k, LFUSE__I_LOAD, 0, type, FIRST, -1));
@@ -159,7 +153,7 @@ static void kernel_of(kernel *k, part what, lfuse_type type)
     x = put(k, LFUSE__I_APPLY, LFUSE__OP_add, wide, x, put(k, LFUSE__I_LOAD, 0, type, FIRST, -1));
     x = put(k, LFUSE__I_APPLY, LFUSE__OP_add, wide, x, put(k, LFUSE__I_LOAD, 0, type, SECOND, -1));
     k->k.operands[INDEX] = (lfuse__kernel_operand){.type = LFUSE_I64, .index = true, .inner = LFUSE__STRIDE_REPEAT};
-    row = put(k, LFUSE__I_CONVERT, 0, wide, put(k, LFUSE__I_LOAD, 0, LFUSE_I64, INDEX, -1), -1);
+    int16_t row = put(k, LFUSE__I_CONVERT, 0, wide, put(k, LFUSE__I_LOAD, 0, LFUSE_I64, INDEX, -1), -1);
     x = put(k, LFUSE__I_APPLY, LFUSE__OP_add, wide, x, row);
     store(k, x, THIRD);
 }

@@ -4,11 +4,6 @@
  * known, times numbers of many sizes, so that the order of a sum shows; the sums are those of the canonical fold, bit
  * for bit. Sizes of less than a segment, of some, and of a last one of a few rows.
  */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "common/base/error.h"
 #include "common/matmul/problem.h"
 #include "tests/kernels/choose.h"
@@ -57,7 +52,6 @@ static void store(problem *p, int16_t reg, int operand)
 static void class_of(problem *p, int how)
 {
     const lfuse_type type = how & NARROW ? LFUSE_F16 : LFUSE_F32;
-    int16_t x, z, sum;
     memset(p, 0, sizeof *p);
     p->how = how;
     p->body = (lfuse__body){.instr = p->instr, .stores = p->stores};
@@ -68,13 +62,13 @@ static void class_of(problem *p, int how)
                                                    .written = j == OUT || j == SUMS || j == AFTER,
                                                    .inner = LFUSE__STRIDE_UNIT};
     p->k.product.tb = how & LONG;
-    z = load(p, Z);
-    x = apply(p, LFUSE__OP_mul, load(p, SUM), z);
+    int16_t z = load(p, Z);
+    int16_t x = apply(p, LFUSE__OP_mul, load(p, SUM), z);
     for (int i = 0; i < MORE && how & LONG; i++) x = apply(p, LFUSE__OP_add, x, z);
     if (how & NARROW)
         x = instr(p, (lfuse__instr){.kind = LFUSE__I_CONVERT, .type = LFUSE_F16, .from = LFUSE_F32, .a = x});
     if (!(how & BARE)) store(p, x, OUT);
-    sum = instr(p, (lfuse__instr){.kind = LFUSE__I_REDUCE, .op = LFUSE__REDUCE_SUM, .type = LFUSE_F32, .a = x});
+    int16_t sum = instr(p, (lfuse__instr){.kind = LFUSE__I_REDUCE, .op = LFUSE__REDUCE_SUM, .type = LFUSE_F32, .a = x});
     store(p, sum, SUMS);
     store(p, apply(p, LFUSE__OP_sub, load(p, BEFORE), sum), AFTER);
 }
@@ -172,7 +166,6 @@ static void run_sums(rig *r, problem *p, const char *tiling)
     value *elements = malloc((size_t)p->g.extents[0] * sizeof *elements);
     lfuse__strbuf text = LFUSE__STRBUF_INIT;
     rig_buffer buffers[OPERANDS + 1];
-    lfuse__bprogram *program;
     lfuse__packed packed;
     char what[160];
     ck_assert(elements != NULL);
@@ -187,7 +180,7 @@ static void run_sums(rig *r, problem *p, const char *tiling)
     for (int j = 0; j <= OPERANDS; j++)
         buffers[j] = (rig_buffer){j == SUM ? NULL : p->memory[j], p->bytes[j], j >= OUT};
     ck_assert_msg(!lfuse__product_emit(&text, "k0", &p->k, &r->facts), "%s: %s", what, lfuse__error_message());
-    program = rig_program(r, &text);
+    lfuse__bprogram *program = rig_program(r, &text);
     ck_assert_msg(!lfuse__product_pack(&p->k, &r->facts, &p->g, &packed), "%s: %s", what, lfuse__error_message());
     for (int twice = 0; twice < 2; twice++) rig_launch(r, program, "k0", &packed, OPERANDS + 1, buffers);
     r->backend->program_destroy(program);

@@ -4,11 +4,6 @@
  * dimensions that no vector divides, and epilogues. Small integers, so that results are compared by ==; and numbers of
  * all sizes within the bound of DESIGN 11.
  */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "common/base/error.h"
 #include "common/matmul/tile.h"
 #include "tests/kernels/choose.h"
@@ -61,11 +56,11 @@ static int16_t apply(problem *p, int op, int16_t a, int16_t b)
 static void body_of(problem *p)
 {
     const lfuse_type sum = p->k.product.sum;
-    int16_t x, b;
+    int16_t b;
     p->body = (lfuse__body){.instr = p->instr, .stores = p->stores, .number_types = p->number_types};
     p->k.family = LFUSE__FAMILY_PRODUCT;
     p->k.body = &p->body;
-    x = load(p, SUM);
+    int16_t x = load(p, SUM);
     if (p->end == FUSED) {
         p->number_types[0] = sum;
         p->body.nnumbers = 1;
@@ -256,7 +251,6 @@ static void run_product(rig *r, problem *p, bool integers, uint64_t seed)
 {
     const int phases = lfuse__product_phases(&p->k);
     lfuse__strbuf text = LFUSE__STRBUF_INIT;
-    lfuse__bprogram *program;
     rig_buffer buffers[OPERANDS + 1];
     char what[200];
     const lfuse__product_class *s = &p->k.product;
@@ -280,7 +274,7 @@ static void run_product(rig *r, problem *p, bool integers, uint64_t seed)
         snprintf(name, sizeof name, "k%d", i);
         ck_assert_msg(!lfuse__product_emit(&text, name, &k, &r->facts), "%s: %s", what, lfuse__error_message());
     }
-    program = rig_program(r, &text);
+    lfuse__bprogram *program = rig_program(r, &text);
     for (int i = 0; i < phases; i++) {
         lfuse__packed packed;
         char name[16];
