@@ -25,8 +25,7 @@ static lfuse_value of_another_graph(lfuse_value a)
 {
     lfuse_graph *strange = new_graph();
     const lfuse_value both[2] = {a, lfuse_input(strange, "x", LFUSE_F32, 2, LFUSE_DIMS(1, 6))};
-    const lfuse_value v = lfuse_concat(2, both, 0);
-    return v;
+    return lfuse_concat(2, both, 0);
 }
 MISTAKE(axis_range, lfuse_sum(a, 1, (const int[]){2}, 0))
 MISTAKE(axis_below, lfuse_softmax(a, 1, (const int[]){-3}))
@@ -131,7 +130,5 @@ TEST(empty_reductions)
     OK(lfuse_tensor_read(sum, NULL, host));
     for (int i = 0; i < 4; i++) ck_assert_float_eq(host[i], 6);
 }
-
-/* A size that only a slice's start, or a number, is made of has to be given too. */
 
 TEST_SUITE("bad graphs", CK_NOFORK)

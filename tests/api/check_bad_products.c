@@ -11,22 +11,15 @@ static lfuse_tensor *memory; /* 0, 1, 2 ... */
 
 static lfuse_tensor *view(int64_t rows, int64_t columns, int64_t row, int64_t column, int64_t offset)
 {
-    lfuse_tensor *t = new_view(memory, 2, LFUSE_DIMS(rows, columns), LFUSE_DIMS(row, column), offset);
-    return t;
+    return new_view(memory, 2, LFUSE_DIMS(rows, columns), LFUSE_DIMS(row, column), offset);
 }
 
 static void fill(void)
 {
     float host[400];
     for (int i = 0; i < 400; i++) host[i] = (float)i;
-    if (!memory) memory = tensor(LFUSE_F32, 1, LFUSE_DIMS(400));
+    memory = tensor(LFUSE_F32, 1, LFUSE_DIMS(400));
     OK(lfuse_tensor_write(memory, NULL, host));
-}
-
-static void empty(void)
-{
-    drop(memory);
-    memory = NULL;
 }
 
 static lfuse_plan *product_by(lfuse_provider provider)
@@ -37,8 +30,7 @@ static lfuse_plan *product_by(lfuse_provider provider)
     lfuse_value b = lfuse_input(g, "b", LFUSE_F32, 2, LFUSE_DIMS(K, N));
     lfuse_value bias = lfuse_input(g, "bias", LFUSE_F32, 1, LFUSE_DIMS(N));
     lfuse_output(g, "c", lfuse_relu(lfuse_add(lfuse_matmul(a, b), bias)));
-    lfuse_plan *p = new_plan(device, g, &options);
-    return p;
+    return new_plan(device, g, &options);
 }
 
 static lfuse_status run(lfuse_plan *p, lfuse_tensor *a, lfuse_tensor *b, lfuse_tensor *bias, lfuse_tensor *c)
@@ -74,10 +66,6 @@ TEST_LOOP(rows_of_operands_in_each_other, 0, 2)
                               (double)host[i * N + j], sum);
             }
     }
-    drop(bias);
-    drop(c);
-    drop(p);
-    empty();
 }
 
 TEST_LOOP(rows_of_results_in_each_other, 0, 2)
@@ -95,11 +83,6 @@ TEST_LOOP(rows_of_results_in_each_other, 0, 2)
         REFUSED(lfuse_gemm(stream, 0, 0, 1, a, b, 1, c), LFUSE_ERR_OVERLAP);
         ck_assert_uint_eq(launches(), before);
     }
-    drop(a);
-    drop(b);
-    drop(bias);
-    drop(p);
-    empty();
 }
 
 /* C shares one element with A, with B, with the bias; beside them it is taken, and between the rows of one. */
@@ -107,11 +90,11 @@ TEST_LOOP(results_in_operands, 0, 2)
 {
     lfuse_plan *p = product_by(providers[_i]);
     fill();
-    lfuse_tensor *c = view(M, N, N, 1, 100), *a = view(M, K, K, 1, 0), *b = view(K, N, N, 1, 200), *bias;
+    lfuse_tensor *c = view(M, N, N, 1, 100), *a = view(M, K, K, 1, 0), *b = view(K, N, N, 1, 200);
     lfuse_tensor *last_of_a = view(M, K, K, 1, 100 - M * K + 1), *first_of_b = view(K, N, N, 1, 100 + M * N - 1);
-    lfuse_tensor *wide = view(M, K, N + K, 1, 300), *between = view(M, N, N + K, 1, 300 + K), *in_it;
-    bias = new_view(memory, 1, LFUSE_DIMS(N), NULL, 30);
-    in_it = new_view(memory, 1, LFUSE_DIMS(N), NULL, 100 + M * N - 1);
+    lfuse_tensor *wide = view(M, K, N + K, 1, 300), *between = view(M, N, N + K, 1, 300 + K);
+    lfuse_tensor *bias = new_view(memory, 1, LFUSE_DIMS(N), NULL, 30);
+    lfuse_tensor *in_it = new_view(memory, 1, LFUSE_DIMS(N), NULL, 100 + M * N - 1);
     const uint64_t before = launches();
     REFUSED(run(p, last_of_a, b, bias, c), LFUSE_ERR_OVERLAP);
     ck_says("\"c\", which is written, overlaps \"a\"");
@@ -123,10 +106,6 @@ TEST_LOOP(results_in_operands, 0, 2)
     OK(run(p, a, b, bias, c));
     OK(run(p, wide, b, bias, between)); /* columns beside those of A, in the same rows */
     OK(lfuse_stream_synchronize(stream));
-    lfuse_tensor *all[] = {a, b, c, bias, last_of_a, first_of_b, wide, between, in_it};
-    for (size_t t = 0; t < sizeof all / sizeof *all; t++) drop(all[t]);
-    drop(p);
-    empty();
 }
 
 TEST_SUITE("bad products", CK_NOFORK)

@@ -37,8 +37,7 @@ static lfuse_plan *plan_product(lfuse_device *device)
     lfuse_value x = lfuse_input(g, "a", LFUSE_F32, 2, LFUSE_DIMS(M, K));
     lfuse_value w = lfuse_input(g, "b", LFUSE_F32, 2, LFUSE_DIMS(K, N));
     lfuse_output(g, "y", lfuse_relu(lfuse_matmul(x, w)));
-    lfuse_plan *plan = new_plan(device, g, NULL);
-    return plan;
+    return new_plan(device, g, NULL);
 }
 
 static void multiply(lfuse_device *device, const lfuse_plan *plan)
@@ -66,7 +65,6 @@ TEST_CASE("opencl")
 
 TEST(test_product)
 {
-    lfuse_device *device;
     lfuse__facts facts;
     char reason[256];
     int count = 0;
@@ -78,7 +76,7 @@ TEST(test_product)
     if (!facts.compiles_at_launch) TEST_SKIP("%s is not PoCL's", facts.info.name);
     ck_assert_int_eq(facts.info.kind, LFUSE_DEVICE_GPU);
     ck_assert(!facts.vector_lanes && facts.simd > 1);
-    ck_ok(lfuse_device_open(facts.info.name, &device));
+    lfuse_device *device = new_device(facts.info.name);
     lfuse_plan *plan = plan_product(device);
     make_operands();
     lfuse_device_counters before = counters_of(device);
@@ -87,7 +85,6 @@ TEST(test_product)
     ck_assert_uint_eq(after.launches - before.launches, 1); /* relu too: no library's product */
     check_result();
     drop_all();
-    lfuse_device_close(device);
 }
 
 TEST_SUITE("other-gpu", CK_NOFORK)

@@ -179,17 +179,15 @@ TEST(states_of_several_allocations)
     static double p[2][3 * 4096], states[2][MOST_STATES * 3 * 4096];
     const uint64_t all = lfuse__stub.memory_bytes;
     lfuse_optimizer_options options = options_of(LFUSE_RULE_ADAM, 0);
-    lfuse_device *small;
 
     options.state_type = LFUSE_F64;
     lfuse__stub.memory_bytes = 2 * 4096 * sizeof(double);
-    OK(lfuse_device_open("stub:0", &small));
+    lfuse_device *small = new_device("stub:0");
     lfuse__stub.memory_bytes = all;
     run(devices[0], &options, LFUSE_F32, 3, elements, p[0], states[0]);
     run(small, &options, LFUSE_F32, 3, elements, p[1], states[1]);
     same(p[0], p[1], 3 * 4096, "in several allocations");
     same(states[0], states[1], MOST_STATES * 3 * 4096, "states in several allocations");
-    lfuse_device_close(small);
 }
 
 /* ---- a rule of the program's own ---- */

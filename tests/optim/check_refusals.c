@@ -284,10 +284,9 @@ TEST(refused_by_one_of_two_plans)
 TEST(lists_of_two_devices)
 {
     const lfuse_optimizer_options options = options_of(LFUSE_RULE_SGD, 0);
-    lfuse_device *other;
     model m, far;
 
-    OK(lfuse_device_open("stub:0", &other));
+    lfuse_device *other = new_device("stub:0");
     model_make(&m, devices[0], LFUSE_F32, LFUSE_F32, MEMBERS, sizes);
     model_make(&far, other, LFUSE_F32, LFUSE_F32, MEMBERS, sizes);
     lfuse_group group = group_of(&m, LFUSE_RULE_SGD);
@@ -296,7 +295,6 @@ TEST(lists_of_two_devices)
     lfuse_optimizer *o = optimizer_of(&m, &options, &group);
     FAILS(LFUSE_ERR_CONTEXT, lfuse_optimizer_step(o, m.stream, 1, &far.gradients, NULL));
     FAILS(LFUSE_ERR_CONTEXT, lfuse_optimizer_step(o, far.stream, 1, &m.gradients, NULL));
-    lfuse_device_close(other);
 }
 
 /* Whatever fails while an optimizer is made, nothing of it is left: closing checks that. */

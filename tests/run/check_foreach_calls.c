@@ -126,13 +126,12 @@ TEST(other_devices)
     lfuse_device *mine = dev, *other;
     uint64_t before;
 
-    OK(lfuse_device_open("stub:0", &other));
+    other = new_device("stub:0");
     dev = other;
     lfuse_list *b = lists(LFUSE_F32, 2, NULL);
     dev = mine;
     SAYS(CONTEXT, lfuse_foreach_neg(stream, a, b), "lfuse_foreach_neg: \"a\" lies on device stub:0");
     SAYS(CONTEXT, lfuse_foreach_neg(stream, b, a), "lfuse_foreach_neg: \"to\" lies on device stub:0");
-    lfuse_device_close(other);
 }
 
 /* ---- arrays of numbers ---- */

@@ -110,7 +110,6 @@ TEST_LOOP(list_sums_of_many_blocks, 0, 4)
     for (int i = 0; i < COUNT; i++) NEAR(sums[i], i % 5 == 3 ? 0 : (i + 1) * (LENGTH - i)), all += sums[i];
     NEAR(values(total)[0], all);
     for (int i = 0; i < COUNT; i++) drop(ti[i]), drop(to[i]);
-    drop(li), drop(lo);
 }
 
 /*
@@ -155,7 +154,6 @@ TEST_LOOP(any_number_of_members, 0, 12)
         }
     }
     for (int64_t i = 0; i < count; i++) lfuse_tensor_destroy(tx[i]), lfuse_tensor_destroy(ts[i]);
-    drop(lx), drop(ls);
 }
 
 /* What has no identity needs elements in every member, and for the whole list a member. */

@@ -25,9 +25,8 @@ TEST_LOOP(test_two_steps, 0, 2)
 
 TEST_LOOP(test_new_bindings, 0, 2)
 {
-    const int64_t shape[] = {N};
     begin(_i);
-    lfuse_tensor *other = new_tensor(dev, LFUSE_F32, 1, shape);
+    lfuse_tensor *other = vector();
     lfuse_recording *r = record_two_steps(2);
     ck_ok(lfuse_recording_replay(r, stream, NULL, 0));
     lfuse_binding number = lfuse_bind_scalar("scale", -3), tensor = lfuse_bind_tensor("result", other);
@@ -65,12 +64,10 @@ TEST_LOOP(test_nothing_is_made_by_a_replay, 0, 2)
 /* The plan is run with other tensors between the replays: neither disturbs the other. */
 TEST_LOOP(test_plan_used_beside, 0, 2)
 {
-    const int64_t shape[] = {N};
-    lfuse_plan *scaling;
     float got[N];
     begin(_i);
-    lfuse_tensor *other = new_tensor(dev, LFUSE_F32, 1, shape);
-    ck_ok(scaling_plan(dev, &scaling));
+    lfuse_tensor *other = vector();
+    lfuse_plan *scaling = new_scaling_plan();
     ck_ok(lfuse_record_begin(stream));
     ck_ok(run_scaling(scaling, stream, x, 2, y));
     lfuse_recording *r = new_recording(stream);
@@ -84,7 +81,6 @@ TEST_LOOP(test_plan_used_beside, 0, 2)
         ck_ok(lfuse_tensor_read(other, NULL, got));
         for (int i = 0; i < N; i++) ck_assert_float_eq(got[i], 5 * values[i] + 1);
     }
-    drop(scaling);
 }
 
 static void check_scaled(lfuse_tensor *t, float scale, bool backwards, const char *what)
@@ -99,11 +95,10 @@ static void check_scaled(lfuse_tensor *t, float scale, bool backwards, const cha
 TEST_LOOP(test_other_strides, 0, 2)
 {
     const int64_t shape[] = {N}, minus[] = {-1};
-    lfuse_plan *scaling;
     begin(_i);
     lfuse_tensor *backwards = new_view(x, 1, shape, minus, N - 1);
-    lfuse_tensor *other = new_tensor(dev, LFUSE_F32, 1, shape);
-    ck_ok(scaling_plan(dev, &scaling));
+    lfuse_tensor *other = vector();
+    lfuse_plan *scaling = new_scaling_plan();
     ck_ok(lfuse_record_begin(stream));
     ck_ok(run_scaling(scaling, stream, x, 2, y));
     ck_ok(run_scaling(scaling, stream, backwards, 3, z));
@@ -126,7 +121,6 @@ TEST_LOOP(test_other_strides, 0, 2)
         ck_ok(lfuse_stream_synchronize(stream));
         check_scaled(y, 2, turn % 2, "bound anew");
     }
-    drop(scaling);
 }
 
 /* "y" = "x" exp("w"), whose second factor is made once, for the strides of a run. */
@@ -147,8 +141,8 @@ TEST_LOOP(test_weights_made_anew, 0, 2)
     float got[N];
     begin(_i);
     lfuse_tensor *backwards = new_view(x, 1, shape, minus, N - 1);
-    lfuse_tensor *w = new_tensor(dev, LFUSE_F32, 1, shape);
-    lfuse_tensor *before = new_tensor(dev, LFUSE_F32, 1, shape);
+    lfuse_tensor *w = vector();
+    lfuse_tensor *before = vector();
     ck_ok(lfuse_tensor_fill(w, NULL, 0));
     lfuse_plan *plan = weighted_plan();
     lfuse_binding b[] = {lfuse_bind_tensor("x", x), lfuse_bind_tensor("w", w), lfuse_bind_tensor("y", y)};
@@ -159,7 +153,7 @@ TEST_LOOP(test_weights_made_anew, 0, 2)
     drop(before);
     b[0] = lfuse_bind_tensor("x", backwards);
     ck_ok(lfuse_plan_run(plan, stream, b, 3));
-    lfuse_tensor *after = new_tensor(dev, LFUSE_F32, 1, shape);
+    lfuse_tensor *after = vector();
     ck_ok(lfuse_tensor_fill(after, NULL, 7));
     ck_ok(lfuse_recording_replay(r, stream, NULL, 0));
     ck_ok(lfuse_stream_synchronize(stream));
@@ -264,10 +258,9 @@ TEST_LOOP(test_immediate_failure, 0, 2)
 
 TEST_LOOP(test_list_replaced, 0, 4)
 {
-    const int64_t shape[] = {N};
     float got[N];
     begin(_i);
-    lfuse_tensor *other = new_tensor(dev, LFUSE_F32, 1, shape);
+    lfuse_tensor *other = vector();
     lfuse_graph *g = new_graph();
     lfuse_value v = lfuse_list_input(g, "in", LFUSE_F32, LFUSE_RANK_ANY);
     lfuse_output(g, "out", lfuse_mul(v, lfuse_constant(g, 2)));

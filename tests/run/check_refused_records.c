@@ -9,7 +9,6 @@ TEST_CASE("refused", .teardown = end)
 TEST_LOOP(test_states, 0, 2)
 {
     lfuse_recording *r;
-    lfuse_plan *plan;
     const int64_t shape[] = {N - 1};
     float got[N];
     begin(_i);
@@ -22,7 +21,7 @@ TEST_LOOP(test_states, 0, 2)
     ck_refused(lfuse_tensor_read(x, stream, got), LFUSE_ERR_STATE);
     ck_refused(lfuse_record_end(stream, &r), LFUSE_ERR_STATE); /* the read spoilt it */
     ck_refused(lfuse_record_end(stream, &r), LFUSE_ERR_STATE); /* and it is over */
-    ck_ok(scaling_plan(dev, &plan));
+    lfuse_plan *plan = new_scaling_plan();
     lfuse_tensor *shorter = new_tensor(dev, LFUSE_F32, 1, shape);
     ck_ok(lfuse_record_begin(stream));
     ck_ok(run_scaling(plan, stream, x, 2, y));
@@ -35,15 +34,13 @@ TEST_LOOP(test_states, 0, 2)
     ck_refused(lfuse_recording_replay(one, stream, NULL, 0), LFUSE_ERR_STATE);
     ck_refused(lfuse_record_end(stream, &r), LFUSE_ERR_STATE);
     ck_ok(lfuse_recording_replay(one, stream, NULL, 0));
-    drop(plan);
 }
 
 TEST_LOOP(test_bad_bindings, 0, 2)
 {
     const int64_t shape[] = {N - 1}, square[] = {2, N / 2};
-    lfuse_device *second;
     begin(_i);
-    ck_ok(lfuse_device_open("stub:1", &second));
+    lfuse_device *second = new_device("stub:1");
     lfuse_stream *foreign_stream = new_stream(second);
     lfuse_tensor *foreign = new_tensor(second, LFUSE_F32, 1, (int64_t[]){N});
     lfuse_tensor *shorter = new_tensor(dev, LFUSE_F32, 1, shape);
@@ -80,15 +77,13 @@ TEST_LOOP(test_bad_bindings, 0, 2)
     ck_refused(lfuse_recording_replay(r, stream, NULL, 1), LFUSE_ERR_INVALID);
     ck_refused(lfuse_recording_replay(r, stream, cases[0].b, -1), LFUSE_ERR_INVALID);
     ck_refused(lfuse_recording_replay(r, foreign_stream, NULL, 0), LFUSE_ERR_CONTEXT);
-    lfuse_device_close(second);
 }
 
 TEST_LOOP(test_closed_and_destroyed, 0, 2)
 {
-    lfuse_plan *plan;
     begin(_i);
     lfuse_recording *r = record_two_steps(2);
-    ck_ok(scaling_plan(dev, &plan));
+    lfuse_plan *plan = new_scaling_plan();
     ck_ok(lfuse_record_begin(stream));
     ck_ok(run_scaling(plan, stream, x, 2, y));
     drop(plan);

@@ -15,11 +15,11 @@ TEST(the_third_run_makes_a_graph)
     chain_times(plan, x, y, 2, 1);
     ck_assert_uint_eq(captures(), 1);
     ck_assert_uint_eq(replays(), 1);
-    uint64_t before = launches(), kernels = calls(LFUSE__STUB_launch), asked = calls(LFUSE__STUB_ANY);
+    uint64_t before = launches(), kernels = lfuse__stub_calls(LFUSE__STUB_launch), asked = lfuse__stub_calls(LFUSE__STUB_ANY);
     OK(run_chain(plan, stream, x, y, 2));
-    ck_assert_uint_eq(calls(LFUSE__STUB_ANY) - asked, 2); /* whether the stream is captured, and the launch */
+    ck_assert_uint_eq(lfuse__stub_calls(LFUSE__STUB_ANY) - asked, 2); /* whether the stream is captured, and the launch */
     ck_assert_uint_eq(launches() - before, 3);
-    ck_assert_uint_eq(calls(LFUSE__STUB_launch), kernels);
+    ck_assert_uint_eq(lfuse__stub_calls(LFUSE__STUB_launch), kernels);
     check_chain(y, 2);
 }
 
@@ -56,11 +56,11 @@ TEST(arguments_are_patched)
 
     chain_times(plan, x, y, 2, 3);
     chain_times(plan, x, y, 3, 1);
-    ck_assert_uint_eq(calls(LFUSE__STUB_graph_patch), 1);
+    ck_assert_uint_eq(lfuse__stub_calls(LFUSE__STUB_graph_patch), 1);
     chain_times(plan, x2, y, 3, 1);
-    ck_assert_uint_eq(calls(LFUSE__STUB_graph_patch), 2);
+    ck_assert_uint_eq(lfuse__stub_calls(LFUSE__STUB_graph_patch), 2);
     chain_times(plan, x, y2, -0.25, 2);
-    ck_assert_uint_eq(calls(LFUSE__STUB_graph_patch), 4); /* the first has both a number and x */
+    ck_assert_uint_eq(lfuse__stub_calls(LFUSE__STUB_graph_patch), 4); /* the first has both a number and x */
     ck_assert_uint_eq(captures(), 1);
     ck_assert_uint_eq(replays(), 5);
 }
@@ -168,13 +168,13 @@ TEST_LOOP(the_callers_capture, 0, 2)
 
     OK(lfuse_stream_wrap(dev, &native, &wrapped));
     for (int i = 0; i < 2 + _i; i++) OK(run_chain(plan, wrapped, x, y, 2));
-    uint64_t before = replays(), allocated = calls(LFUSE__STUB_alloc);
+    uint64_t before = replays(), allocated = lfuse__stub_calls(LFUSE__STUB_alloc);
     native.capturing = true;
     for (int i = 0; i < 4; i++) OK(run_chain(plan, wrapped, x, y, 3));
     native.capturing = false;
     ck_assert_uint_eq(replays(), before);
     ck_assert_uint_eq(captures(), (uint64_t)_i);
-    ck_assert_uint_eq(calls(LFUSE__STUB_alloc), allocated);
+    ck_assert_uint_eq(lfuse__stub_calls(LFUSE__STUB_alloc), allocated);
     OK(lfuse_tensor_fill(y, NULL, -7));
     lfuse__stub_native_run(&native);
     check_chain(y, 3);

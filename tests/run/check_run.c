@@ -294,13 +294,12 @@ TEST(bad_bindings_are_refused)
     lfuse_binding b[5] = { lfuse_bind_tensor("x", tx), lfuse_bind_tensor("y", ty), lfuse_bind_scalar("s", 1),
         lfuse_bind_tensor("z", tz) };
     const lfuse_binding good[5] = { b[0], b[1], b[2], b[3], b[0] };
-    lfuse_device *other;
 
     lfuse_output(g, "z", lfuse_add(lfuse_mul(x, lfuse_scalar(g, "s")), y));
     lfuse_plan *plan = plan_with(0);
     lfuse_tensor *ti = new_tensor(dev, LFUSE_I32, 1, SHAPE(4));
     lfuse_tensor *tr = new_view(tz, 1, SHAPE(4), SHAPE(0), 0);
-    OK(lfuse_device_open("stub:1", &other));
+    lfuse_device *other = new_device("stub:1");
     lfuse_tensor *away = new_tensor(other, LFUSE_F32, 1, SHAPE(4));
     lfuse_stream *elsewhere = new_stream(other);
     uint64_t before = launches();
@@ -334,7 +333,6 @@ TEST(bad_bindings_are_refused)
     ck_assert_uint_eq(launches(), before + 1);
     OK(lfuse_plan_run(plan, stream, good, 4));
     ck_assert_uint_eq(launches(), before + 2);
-    lfuse_device_close(other);
 }
 
 TEST(closed_and_destroyed)

@@ -217,7 +217,6 @@ TEST(refused)
     const lfuse_status bad = LFUSE_ERR_INVALID;
     lfuse_tensor *late;
     lfuse_stream *captured;
-    lfuse_device *second;
 
     reopen_stub_as(0); /* kernels of work-items */
     lfuse_tensor *all = room(false);
@@ -230,7 +229,7 @@ TEST(refused)
     OK(lfuse_tensor_wrap(dev, LFUSE_MEMORY_NATIVE, (uintptr_t)(host + 8), PAGE, LFUSE_U8, 1, SHAPE(PAGE), NULL, 0,
                          &late));
     FAILS(bad, lfuse_stream_set_scratch(stream, late));
-    OK(lfuse_device_open("stub:1", &second));
+    lfuse_device *second = new_device("stub:1");
     lfuse_tensor *other = new_tensor(second, LFUSE_U8, 1, SHAPE(ROOM));
     FAILS(LFUSE_ERR_CONTEXT, lfuse_stream_set_scratch(stream, other));
     OK(lfuse_stream_wrap(dev, &native, &captured));
@@ -239,7 +238,6 @@ TEST(refused)
     OK(lfuse_stream_set_scratch(captured, all));
     lfuse_stream_destroy(captured);
     drop(late);
-    lfuse_device_close(second);
 }
 
 /* As much of it as a run needs, against what is bound: also where nothing but the scratch has changed. */

@@ -92,11 +92,10 @@ TEST(test_interleaved)
 
 TEST_LOOP(test_strided_across, 0, 2)
 {
-    lfuse_device *other;
     float given[12], got[12], want[12];
     begin();
     lfuse__stub.peer = _i != 0;
-    ck_ok(lfuse_device_open("stub:1", &other));
+    lfuse_device *other = new_device("stub:1");
     lfuse_tensor *here = make(LFUSE_F32, 2, DIMS(3, 4));
     lfuse_tensor *there = new_tensor(other, LFUSE_F32, 2, DIMS(4, 3));
     for (int i = 0; i < 12; i++) given[i] = (float)i, want[i % 4 * 3 + i / 4] = (float)i;
@@ -110,7 +109,6 @@ TEST_LOOP(test_strided_across, 0, 2)
     ck_ok(lfuse_tensor_copy(rows, here, NULL)); /* transposed destination */
     ck_ok(lfuse_tensor_read(there, NULL, got));
     ck_assert(!memcmp(want, got, sizeof got));
-    lfuse_device_close(other);
 }
 
 TEST(test_repeated_is_not_written)

@@ -338,7 +338,7 @@ TEST_LOOP(moves_with_runs_under_way, 0, 3 * TRANSPORTS)
 /* With each run finished before the next one, two versions of a shared table do, whatever moves. */
 TEST(versions_are_used_again)
 {
-    lfuse_device_counters before, after;
+    lfuse_device_counters before;
 
     open_moving();
     lfuse_list *lw = list_of_ones(weights), *lg = list_of_ones(gradients[0]);
@@ -349,7 +349,7 @@ TEST(versions_are_used_again)
         OK(lfuse_stream_synchronize(stream));
         if (s == 2) before = counters_of(dev);
     }
-    after = counters_of(dev);
+    lfuse_device_counters after = counters_of(dev);
     ck_assert_uint_eq(after.allocations, before.allocations);
     ck_assert_uint_eq(after.launches - before.launches, STEPS - 2); /* and no launch writes a table */
     check_weights(STEPS);
@@ -380,7 +380,6 @@ TEST_LOOP(what_a_move_costs, 0, TRANSPORTS)
 TEST_LOOP(replays, 0, 2 * TRANSPORTS)
 {
     const lfuse_transport transport = all[_i % TRANSPORTS];
-    lfuse_recording *recording;
 
     lfuse__stub.native_graph = _i < TRANSPORTS;
     lfuse__stub.lazy = true;
@@ -392,7 +391,7 @@ TEST_LOOP(replays, 0, 2 * TRANSPORTS)
     {
         lfuse_binding b[] = { lfuse_bind_list("w", lw), lfuse_bind_list("g", lg) };
         OK(lfuse_plan_run(plan, stream, b, 2));
-        recording = new_recording(stream);
+        lfuse_recording *recording = new_recording(stream);
         for (int s = 0; s <= STEPS; s++) {
             if (s) move(lg, s);
             if (s % 5 == 3) OK(lfuse_plan_run(plan, stream, b, 2));
@@ -401,7 +400,6 @@ TEST_LOOP(replays, 0, 2 * TRANSPORTS)
     }
     OK(lfuse_stream_synchronize(stream));
     check_weights(STEPS);
-    drop(recording);
 }
 
 /* The caller's capture keeps the addresses that it was made with, whatever is run before it is launched. */
@@ -470,7 +468,6 @@ TEST(blocks_of_others)
         ck_assert_uint_eq(lfuse__stub_calls(LFUSE__STUB_graph_patch) - patches, 1);
     }
     ck_assert_uint_eq(lfuse__stub_calls(LFUSE__STUB_graph_begin), 1);
-    drop(recording);
 }
 
 TEST_SUITE("run", CK_NOFORK)

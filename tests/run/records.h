@@ -57,6 +57,14 @@ static inline lfuse_status scaling_plan(lfuse_device *device, lfuse_plan **plan)
     return status;
 }
 
+/* Owned by the test. */
+static inline lfuse_plan *new_scaling_plan(void)
+{
+    lfuse_plan *plan = NULL;
+    ck_ok(scaling_plan(dev, &plan));
+    return objects_own(plan, objects_destroy_plan);
+}
+
 /* "result" = relu("operand") */
 static inline lfuse_status relu_plan(lfuse_device *device, lfuse_plan **plan)
 {
@@ -84,14 +92,13 @@ static inline lfuse_status run_relu(lfuse_plan *plan, lfuse_stream *s, lfuse_ten
 /* y = scale x + 1, z = relu(y), recorded. The plans are destroyed: the recording holds what it needs. */
 static inline lfuse_recording *record_two_steps(double scale)
 {
-    lfuse_plan *scaling, *relu;
-    ck_ok(scaling_plan(dev, &scaling));
+    lfuse_plan *scaling = new_scaling_plan(), *relu;
     ck_ok(relu_plan(dev, &relu));
     ck_ok(lfuse_record_begin(stream));
     ck_ok(run_scaling(scaling, stream, x, scale, y));
     ck_ok(run_relu(relu, stream, y, z));
     lfuse_recording *recording = new_recording(stream);
-    lfuse_plan_destroy(scaling);
+    drop(scaling);
     lfuse_plan_destroy(relu);
     return recording;
 }
