@@ -5,7 +5,9 @@
 #include "tests/kernels/row_classes.h"
 #include "tests/support/main.h"
 
-START_TEST(groups_take_equally_many)
+TEST_CASE("choice")
+
+TEST(groups_take_equally_many)
 {
     static const struct {
         uint64_t units, bound, groups;
@@ -19,7 +21,6 @@ START_TEST(groups_take_equally_many)
                       (unsigned long long)groups, (unsigned long long)wanted[i].groups);
     }
 }
-END_TEST
 
 static lfuse__facts gpu(void)
 {
@@ -38,7 +39,7 @@ static lfuse__hold hold_of(const lfuse__kernel_class *k, const lfuse__facts *fac
 }
 
 /* A norm of rows x with a scale: by length, what registers have of either, and the groups of 100 compute units. */
-START_TEST(short_rows_wait_in_registers)
+TEST(short_rows_wait_in_registers)
 {
     enum { X, SCALE };
     static const struct {
@@ -62,10 +63,9 @@ START_TEST(short_rows_wait_in_registers)
         ck_assert_uint_eq(lfuse__rows_bound(&facts, &s.k), 100u * (unsigned)wanted[i].residents);
     }
 }
-END_TEST
 
 /* Where groups share a compute unit they wait for each other's loads; a group that has it alone loads ahead. */
-START_TEST(long_rows_are_scaled_ahead)
+TEST(long_rows_are_scaled_ahead)
 {
     static const struct {
         lfuse_type type;
@@ -84,10 +84,9 @@ START_TEST(long_rows_are_scaled_ahead)
                       (int)hold_of(&s.k, &facts, 1));
     }
 }
-END_TEST
 
 /* Rows that are looked up: as many of them at a time as there is room for, on few groups. */
-START_TEST(looked_up_rows_are_many)
+TEST(looked_up_rows_are_many)
 {
     enum { INDEX, X, SCALE, Y };
     static const lfuse__instr body[] = {
@@ -117,9 +116,8 @@ START_TEST(looked_up_rows_are_many)
     ck_assert_int_eq(hold_of(&s.k, &facts, X), LFUSE__HOLD_NEXT);
     ck_assert_int_eq(hold_of(&s.k, &facts, SCALE), LFUSE__HOLD_LATE);
 }
-END_TEST
 
-START_TEST(cpus_know_no_bound)
+TEST(cpus_know_no_bound)
 {
     const lfuse__facts facts = facts_lanes(true);
     row_sample s;
@@ -127,10 +125,9 @@ START_TEST(cpus_know_no_bound)
     lfuse__rows_choose(&facts, 100000, 256, true, true, &s.k);
     ck_assert_uint_eq(lfuse__rows_bound(&facts, &s.k), 0);
 }
-END_TEST
 
 /* What emitting refuses later has to come through the choice. */
-START_TEST(no_such_kernel)
+TEST(no_such_kernel)
 {
     const lfuse__facts facts = gpu();
     row_sample s;
@@ -141,7 +138,6 @@ START_TEST(no_such_kernel)
     ck_assert_int_eq(s.k.rows.residents, 0);
     ck_assert_uint_eq(lfuse__rows_bound(&facts, &s.k), 400);
 }
-END_TEST
 
 /* A softmax, to which `also` adds something when it is done. */
 typedef enum also { NOTHING, SHIFT, ELEMENT, NORM } also; /* NORM: squares in place of exp */
@@ -184,7 +180,7 @@ static int count_of(const char *text, const char *word)
  * exp is computed in one sweep, of whole steps and of the last one, where nothing that the last sweep reads can lie
  * where it waits and where what is stored has room for it.
  */
-START_TEST(functions_are_computed_once)
+TEST(functions_are_computed_once)
 {
     static const struct {
         also what;
@@ -209,10 +205,9 @@ START_TEST(functions_are_computed_once)
         lfuse__strbuf_free(&text);
     }
 }
-END_TEST
 
 /* Sums of columns on 100 compute units: enough work-items for the device, first as neighbours that read one line. */
-START_TEST(columns_are_shared)
+TEST(columns_are_shared)
 {
     static const struct {
         uint64_t columns, length;
@@ -242,7 +237,6 @@ START_TEST(columns_are_shared)
         ck_assert_uint_eq(lfuse__rows_groups(&facts, &s.k, wanted[i].columns, wanted[i].length), wanted[i].folding);
     }
 }
-END_TEST
 
 /* NVIDIA's GPUs have numbers of their own, which the generic ones agree with for 32 in step. Fewer need less work. */
 START_TEST(columns_of_other_devices)
@@ -266,7 +260,7 @@ START_TEST(columns_of_other_devices)
 END_TEST
 
 /* A last segment counts however short it is, and so does the room for what it gives: cells come in sixteens. */
-START_TEST(every_segment_counts)
+TEST(every_segment_counts)
 {
     static const struct {
         uint64_t rows, length, segments;
@@ -284,10 +278,9 @@ START_TEST(every_segment_counts)
         ck_assert_uint_eq(lfuse__rows_groups(&facts, &s.k, wanted[i].rows, wanted[i].length), cells);
     }
 }
-END_TEST
 
 /* Rows of one length have a kernel for just that one if the caller knows that there is no other. */
-START_TEST(whole_rows_are_promised)
+TEST(whole_rows_are_promised)
 {
     const lfuse__facts facts = gpu();
     for (int promised = 0; promised < 2; promised++) {
@@ -300,10 +293,9 @@ START_TEST(whole_rows_are_promised)
         ck_assert(!s.k.rows.whole);
     }
 }
-END_TEST
 
 /* Rows of any length, by the largest group that the device takes. */
-START_TEST(groups_that_the_device_takes)
+TEST(groups_that_the_device_takes)
 {
     for (unsigned most = 64; most <= 1024; most *= 2) {
         lfuse__facts facts = gpu();
@@ -315,26 +307,5 @@ START_TEST(groups_that_the_device_takes)
         ck_assert_int_eq(s.k.rows.team, most < 512 ? (int)most : 512);
     }
 }
-END_TEST
 
-static Suite *suite_rows_choose(void)
-{
-    Suite *suite = suite_create("choice of row kernels");
-    TCase *tcase = tcase_create("choice");
-    tcase_add_test(tcase, groups_take_equally_many);
-    tcase_add_test(tcase, columns_of_other_devices);
-    tcase_add_test(tcase, every_segment_counts);
-    tcase_add_test(tcase, whole_rows_are_promised);
-    tcase_add_test(tcase, groups_that_the_device_takes);
-    tcase_add_test(tcase, short_rows_wait_in_registers);
-    tcase_add_test(tcase, long_rows_are_scaled_ahead);
-    tcase_add_test(tcase, looked_up_rows_are_many);
-    tcase_add_test(tcase, cpus_know_no_bound);
-    tcase_add_test(tcase, columns_are_shared);
-    tcase_add_test(tcase, no_such_kernel);
-    tcase_add_test(tcase, functions_are_computed_once);
-    suite_add_tcase(suite, tcase);
-    return suite;
-}
-
-TEST_MAIN(CK_FORK, suite_rows_choose)
+TEST_SUITE("choice of row kernels", CK_FORK)
