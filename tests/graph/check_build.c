@@ -17,23 +17,25 @@ typedef struct world {
     lfuse_value number, foreign;
 } world;
 
-static void world_make(world *v)
+static world v;
+
+static void make(void)
 {
-    v->g = new_graph();
-    v->other = new_graph();
-    v->batch = lfuse_size_var(v->g, "batch", 1, 4096);
-    v->foreign_size = lfuse_size_var(v->other, "batch", 1, 4096);
-    v->x = lfuse_input(v->g, "x", LFUSE_F32, 2, LFUSE_DIMS(v->batch, 64));
-    v->w = lfuse_frozen(v->g, "w", LFUSE_F32, 2, LFUSE_DIMS(64, 10));
-    v->i = lfuse_input(v->g, "i", LFUSE_I32, 1, LFUSE_DIMS(64));
-    v->b = lfuse_input(v->g, "b", LFUSE_BOOL, 1, LFUSE_DIMS(64));
-    v->h = lfuse_input(v->g, "h", LFUSE_F16, 1, LFUSE_DIMS(64));
-    v->zero_d = lfuse_input(v->g, "zero", LFUSE_F64, 0, NULL);
-    v->list = lfuse_list_input(v->g, "list", LFUSE_F32, LFUSE_RANK_ANY);
-    v->number = lfuse_scalar(v->g, "alpha");
-    v->foreign = lfuse_constant(v->other, 1);
-    ck_assert_int_eq(lfuse_graph_check(v->g), LFUSE_OK);
-    ck_assert_int_eq(lfuse_graph_check(v->other), LFUSE_OK);
+    v.g = new_graph();
+    v.other = new_graph();
+    v.batch = lfuse_size_var(v.g, "batch", 1, 4096);
+    v.foreign_size = lfuse_size_var(v.other, "batch", 1, 4096);
+    v.x = lfuse_input(v.g, "x", LFUSE_F32, 2, LFUSE_DIMS(v.batch, 64));
+    v.w = lfuse_frozen(v.g, "w", LFUSE_F32, 2, LFUSE_DIMS(64, 10));
+    v.i = lfuse_input(v.g, "i", LFUSE_I32, 1, LFUSE_DIMS(64));
+    v.b = lfuse_input(v.g, "b", LFUSE_BOOL, 1, LFUSE_DIMS(64));
+    v.h = lfuse_input(v.g, "h", LFUSE_F16, 1, LFUSE_DIMS(64));
+    v.zero_d = lfuse_input(v.g, "zero", LFUSE_F64, 0, NULL);
+    v.list = lfuse_list_input(v.g, "list", LFUSE_F32, LFUSE_RANK_ANY);
+    v.number = lfuse_scalar(v.g, "alpha");
+    v.foreign = lfuse_constant(v.other, 1);
+    ck_assert_int_eq(lfuse_graph_check(v.g), LFUSE_OK);
+    ck_assert_int_eq(lfuse_graph_check(v.other), LFUSE_OK);
 }
 
 #define LONG_NAME "0123456789012345678901234567890123456789012345678901234567890123"
@@ -364,29 +366,27 @@ static const lfuse_size HUGE_SHAPE[] = {INT64_C(1) << 40, INT64_C(1) << 40};
 #define MISTAKE_TEST(name, action, code, words)                                                                        \
     TEST(mistake_##name)                                                                                               \
     {                                                                                                                  \
-        world v;                                                                                                       \
-        world_make(&v);                                                                                                \
         (void)(action);                                                                                                \
         ck_assert_int_eq(lfuse_graph_check(v.g), LFUSE_ERR_##code);                                                    \
         ck_assert_msg(strstr(lfuse_last_error(), words), "message: %s", lfuse_last_error());                           \
         ck_assert_ptr_null(strchr(lfuse_last_error(), '\n'));                                                          \
     }
-TEST_CASE("mistakes")
+TEST_CASE("mistakes", .setup = make)
 
 MISTAKES(MISTAKE_TEST)
 
 TEST(null_graph)
 {
-    lfuse_value v = lfuse_input(NULL, "x", LFUSE_F32, 0, NULL);
+    lfuse_value x = lfuse_input(NULL, "x", LFUSE_F32, 0, NULL);
 
-    ck_assert_int_lt(v.id, 0);
-    v = lfuse_add(v, lfuse_constant(NULL, 1));
-    v = lfuse_where(v, lfuse_scalar(NULL, "s"), lfuse_frozen(NULL, "f", LFUSE_F32, 0, NULL));
-    v = lfuse_sum(lfuse_permute(lfuse_transpose(v), NULL), 1, NULL, 0);
-    v = lfuse_matmul(lfuse_member_sum(lfuse_list_input(NULL, "l", LFUSE_F32, -1)), lfuse_cast(v, LFUSE_F16));
-    ck_assert_int_lt(lfuse_broadcast_to(v, 0, NULL).id, 0);
-    lfuse_output(NULL, "y", v);
-    lfuse_update(v, v);
+    ck_assert_int_lt(x.id, 0);
+    x = lfuse_add(x, lfuse_constant(NULL, 1));
+    x = lfuse_where(x, lfuse_scalar(NULL, "s"), lfuse_frozen(NULL, "f", LFUSE_F32, 0, NULL));
+    x = lfuse_sum(lfuse_permute(lfuse_transpose(x), NULL), 1, NULL, 0);
+    x = lfuse_matmul(lfuse_member_sum(lfuse_list_input(NULL, "l", LFUSE_F32, -1)), lfuse_cast(x, LFUSE_F16));
+    ck_assert_int_lt(lfuse_broadcast_to(x, 0, NULL).id, 0);
+    lfuse_output(NULL, "y", x);
+    lfuse_update(x, x);
     ck_assert_int_eq(lfuse_size_add(NULL, lfuse_size_var(NULL, "n", 0, 1), lfuse_size_mul(NULL, 1, 2)), -1);
     ck_assert_int_eq(lfuse_graph_check(NULL), LFUSE_ERR_INVALID);
     lfuse_graph_destroy(NULL);
@@ -394,9 +394,6 @@ TEST(null_graph)
 
 TEST(first_mistake_stays)
 {
-    world v;
-
-    world_make(&v);
     lfuse_value poisoned = lfuse_matmul(v.x, v.x);
     ck_assert_int_lt(poisoned.id, 0);
     ck_assert_int_lt(lfuse_relu(lfuse_add(poisoned, v.h)).id, 0);
@@ -410,9 +407,6 @@ TEST(first_mistake_stays)
 
 TEST(foreign_operand_poisons_both)
 {
-    world v;
-
-    world_make(&v);
     lfuse_add(v.x, v.foreign);
     ck_assert_int_eq(lfuse_graph_check(v.g), LFUSE_ERR_INVALID);
     ck_assert_int_eq(lfuse_graph_check(v.other), LFUSE_ERR_INVALID);
@@ -420,9 +414,6 @@ TEST(foreign_operand_poisons_both)
 
 TEST(failed_name_leaves_none)
 {
-    world v;
-
-    world_make(&v);
     int32_t names = v.g->nnames;
     lfuse_input(v.g, "huge", LFUSE_F32, 2, HUGE_SHAPE);
     ck_assert_int_eq(v.g->nnames, names);
@@ -431,36 +422,33 @@ TEST(failed_name_leaves_none)
 TEST(number_without_end)
 {
     lfuse_graph *g = new_graph();
-    lfuse_value v = lfuse_scalar(g, "s");
+    lfuse_value x = lfuse_scalar(g, "s");
 
-    for (int i = 0; i < 40; i++) v = lfuse_mul(v, v);
+    for (int i = 0; i < 40; i++) x = lfuse_mul(x, x);
     ck_assert_int_eq(lfuse_graph_check(g), LFUSE_ERR_OVERFLOW);
 }
 
 TEST(too_many_values)
 {
     lfuse_graph *g = new_graph();
-    lfuse_value v = lfuse_input(g, "x", LFUSE_F32, 0, NULL);
+    lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 0, NULL);
 
-    for (int i = 1; i < LFUSE__MAX_NODES; i++) v = lfuse_neg(v);
+    for (int i = 1; i < LFUSE__MAX_NODES; i++) x = lfuse_neg(x);
     ck_assert_int_eq(lfuse_graph_check(g), LFUSE_OK);
-    ck_assert_int_lt(lfuse_neg(v).id, 0);
+    ck_assert_int_lt(lfuse_neg(x).id, 0);
     ck_assert_int_eq(lfuse_graph_check(g), LFUSE_ERR_OVERFLOW);
 }
 
-static const lfuse__node *node(lfuse_value v)
+static const lfuse__node *node(lfuse_value of)
 {
-    ck_assert_int_ge(v.id, 0);
-    return &v.graph->nodes[v.id];
+    ck_assert_int_ge(of.id, 0);
+    return &of.graph->nodes[of.id];
 }
 
-TEST_CASE("values")
+TEST_CASE("values", .setup = make)
 
 TEST(numbers_adopt_types)
 {
-    world v;
-
-    world_make(&v);
     lfuse_value r = lfuse_mul(v.number, lfuse_constant(v.g, 2));
     ck_assert_int_eq(node(r)->type, LFUSE_TYPE_NONE);
     ck_assert_int_eq(node(lfuse_lt(v.number, r))->type, LFUSE_TYPE_NONE);
@@ -489,9 +477,6 @@ TEST(numbers_adopt_types)
 
 TEST(lists_take_numbers)
 {
-    world v;
-
-    world_make(&v);
     lfuse_value sum = lfuse_member_sum(v.list);
     ck_assert(node(sum)->list);
     ck_assert_int_eq(node(sum)->rank, 0);
@@ -515,9 +500,6 @@ TEST(lists_take_numbers)
 
 TEST(lines_of_lists)
 {
-    world v;
-
-    world_make(&v);
     lfuse_value x = lfuse_list_input(v.g, "matrix", LFUSE_F16, LFUSE_RANK_MATRIX);
     lfuse_value rows = lfuse_member_row_sum(x); /* kept in f32, rounded once */
     ck_assert_int_eq(node(rows)->type, LFUSE_F16);
@@ -541,9 +523,6 @@ TEST(lines_of_lists)
 
 static void lines_refuse(lfuse_status status, int which)
 {
-    world v;
-
-    world_make(&v);
     lfuse_value x = lfuse_list_input(v.g, "matrix", LFUSE_F32, LFUSE_RANK_MATRIX);
     lfuse_value rows = lfuse_list_input(v.g, "rows", LFUSE_F32, LFUSE_RANK_ROWS);
     switch (which) {
@@ -574,9 +553,6 @@ TEST_LOOP(lines_are_refused, 0, 12)
 
 TEST(reductions_of_lists)
 {
-    world v;
-
-    world_make(&v);
     lfuse_value half = lfuse_cast(v.list, LFUSE_F16);
     lfuse_value r = lfuse_member_sum(half); /* kept in f32, rounded once */
     ck_assert_int_eq(node(r)->type, LFUSE_F16);

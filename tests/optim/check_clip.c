@@ -33,7 +33,7 @@ static void make(groups *x, lfuse_device *device, int count, const lfuse_type *t
     x->count = count;
     for (int i = 0; i < count; i++) {
         const lfuse_type type = types[i];
-        model_make(&x->m[i], device, type, options->gradient_type ? options->gradient_type : type, 4, lengths);
+        x->m[i] = model_of(device, type, options->gradient_type ? options->gradient_type : type, 4, lengths);
         x->group[i] = group_of(&x->m[i], options->rule);
         if (options->rule == LFUSE_RULE_SGD) x->group[i].hyper.momentum = 0.5;
         x->gradients[i] = x->m[i].gradients;

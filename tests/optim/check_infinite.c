@@ -340,9 +340,8 @@ static void steps(lfuse_device *device, const variant *v, double decay)
     reference r[KINDS];
     lfuse_group group;
     float g[N];
-    model m;
 
-    model_make(&m, device, LFUSE_F32, LFUSE_F32, KINDS, lengths);
+    model m = model_of(device, LFUSE_F32, LFUSE_F32, KINDS, lengths);
     group.parameters = m.parameters;
     begin(v, decay, &m, &group.hyper, r);
     lfuse_optimizer *o = optimizer_of(&m, &options, &group);
@@ -389,7 +388,7 @@ TEST_ON_DEVICES(infinite_gradients_without_momentum, lfuse_device *device)
         const lfuse_optimizer_options options = options_of(cases[k / 2].rule, 0);
         const int without = k % 2;
         for (int i = 0; i < 2; i++) {
-            model_make(&m[i], device, LFUSE_F32, LFUSE_F32, 1, few);
+            m[i] = model_of(device, LFUSE_F32, LFUSE_F32, 1, few);
             group[i] = group_of(&m[i], cases[k / 2].rule);
             group[i].hyper.eps = 0;
             group[i].hyper.momentum = i == without ? 0 : 0.5;

@@ -45,9 +45,8 @@ TEST_ON_DEVICES(one_launch_a_step, lfuse_device *device)
     lfuse_optimizer_options options = options_of(LFUSE_RULE_ADAMW, LFUSE_OPTIM_AMSGRAD | LFUSE_OPTIM_ZERO_GRADIENTS |
                                                                        LFUSE_OPTIM_AVERAGE);
     uint64_t counts[3];
-    model m;
 
-    model_make(&m, device, LFUSE_F32, LFUSE_F32, MEMBERS, sizes);
+    model m = model_of(device, LFUSE_F32, LFUSE_F32, MEMBERS, sizes);
     lfuse_group group = group_of(&m, LFUSE_RULE_ADAMW);
     for (int level = LFUSE_OPTIM_FUSED; level <= LFUSE_OPTIM_LOOP; level++) {
         options.level = (lfuse_optimizer_level)level;
@@ -68,10 +67,9 @@ TEST_ON_DEVICES(types_in_memory, lfuse_device *device)
 
     for (int i = 0; i < 9; i++) {
         lfuse_optimizer_options options = options_of(LFUSE_RULE_ADAMW, LFUSE_OPTIM_MASTERS);
-        model m;
         options.gradient_type = types[i / 3];
         options.state_type = types[(i + 1) % 3];
-        model_make(&m, device, types[i % 3], types[i / 3], MEMBERS, sizes);
+        model m = model_of(device, types[i % 3], types[i / 3], MEMBERS, sizes);
         lfuse_group group = group_of(&m, LFUSE_RULE_ADAMW);
         lfuse_optimizer *o = optimizer_of(&m, &options, &group);
         for (int t = 1; t <= STEPS; t++) model_step(&m, o, t);
@@ -100,9 +98,8 @@ static void averages(lfuse_device *device)
     const lfuse_optimizer_options options = options_of(LFUSE_RULE_SGD,
                                                        LFUSE_OPTIM_AVERAGE | LFUSE_OPTIM_ZERO_GRADIENTS);
     double zeros[16];
-    model m;
 
-    model_make(&m, device, LFUSE_F32, LFUSE_F32, MEMBERS, sizes);
+    model m = model_of(device, LFUSE_F32, LFUSE_F32, MEMBERS, sizes);
     lfuse_group group = group_of(&m, LFUSE_RULE_SGD);
     group.hyper.lr = 0.5;
     group.hyper.ema_decay = 0.75;
@@ -127,7 +124,6 @@ TEST_ON_DEVICES(states_in_shared_memory, lfuse_device *device)
     const lfuse_optimizer_options plain = options_of(LFUSE_RULE_ADAM, 0);
     lfuse_device_info info;
     lfuse_optimizer *o;
-    model m;
 
     OK(lfuse_device_get_info(device, &info));
     if (info.svm) {
@@ -136,7 +132,7 @@ TEST_ON_DEVICES(states_in_shared_memory, lfuse_device *device)
         same(got, want, ALL, "states in shared memory");
         return;
     }
-    model_make(&m, device, LFUSE_F32, LFUSE_F32, MEMBERS, sizes);
+    model m = model_of(device, LFUSE_F32, LFUSE_F32, MEMBERS, sizes);
     lfuse_group group = group_of(&m, LFUSE_RULE_ADAM);
     FAILS(LFUSE_ERR_UNSUPPORTED, lfuse_optimizer_create(device, &options, 1, &group, &o));
 }
@@ -150,12 +146,11 @@ TEST_ON_DEVICES(states_are_aligned, lfuse_device *device)
     const unsigned char *first = NULL;
     lfuse_device_info info;
     lfuse_tensor *state;
-    model m;
 
     OK(lfuse_device_get_info(device, &info));
     if (!info.svm_concurrent) return;
     options.state_type = LFUSE_F16;
-    model_make(&m, device, LFUSE_F32, LFUSE_F32, MEMBERS, sizes);
+    model m = model_of(device, LFUSE_F32, LFUSE_F32, MEMBERS, sizes);
     lfuse_group group = group_of(&m, LFUSE_RULE_ADAM);
     lfuse_optimizer *o = optimizer_of(&m, &options, &group);
     for (int i = 0; i < MEMBERS; i++) {
@@ -209,7 +204,6 @@ static void own(lfuse_device *device)
     const lfuse_value rate = lfuse_div(lfuse_constant(g, lr), lfuse_sub(one, lfuse_pow(b1, t)));
     const lfuse_value root = lfuse_div(lfuse_sqrt(v1), lfuse_sqrt(lfuse_sub(one, lfuse_pow(b2, t))));
     const lfuse_value step = lfuse_div(m1, lfuse_add(root, lfuse_constant(g, eps)));
-    model of, moments;
     uint64_t before = 0;
 
     lfuse_update(p, lfuse_sub(p, lfuse_mul(rate, step)));
@@ -217,8 +211,8 @@ static void own(lfuse_device *device)
     lfuse_update(v0, v1);
     run(device, &(lfuse_optimizer_options){ .rule = LFUSE_RULE_ADAM }, LFUSE_F32, MEMBERS, sizes, want, NULL);
     lfuse_plan *plan = new_plan(device, g, NULL);
-    model_make(&of, device, LFUSE_F32, LFUSE_F32, MEMBERS, sizes);
-    model_make(&moments, device, LFUSE_F32, LFUSE_F32, MEMBERS, sizes);
+    model of = model_of(device, LFUSE_F32, LFUSE_F32, MEMBERS, sizes);
+    model moments = model_of(device, LFUSE_F32, LFUSE_F32, MEMBERS, sizes);
     for (int i = 0; i < MEMBERS; i++) {
         OK(lfuse_tensor_fill(moments.p[i], NULL, 0));
         OK(lfuse_tensor_fill(moments.g[i], NULL, 0));
@@ -246,9 +240,8 @@ enum { MATRICES = sizeof of_matrices / sizeof *of_matrices };
 static uint64_t factored(lfuse_device *device, lfuse_optimizer_level level, int members, double *all)
 {
     lfuse_optimizer_options options = options_of(LFUSE_RULE_ADAFACTOR, LFUSE_OPTIM_AVERAGE);
-    model m;
 
-    model_make_shaped(&m, device, LFUSE_F32, LFUSE_F32, members, of_matrices, their_columns);
+    model m = model_shaped(device, LFUSE_F32, LFUSE_F32, members, of_matrices, their_columns);
     options.level = level;
     lfuse_group group = group_of(&m, LFUSE_RULE_ADAFACTOR);
     group.hyper.ema_decay = 0.5;

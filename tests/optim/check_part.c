@@ -11,10 +11,9 @@ static void groups(lfuse_device *device)
     lfuse_list *gradients[2];
     lfuse_hyper hyper;
     lfuse_tensor *state;
-    model a, b;
 
-    model_make(&a, device, LFUSE_F32, LFUSE_F32, MEMBERS, sizes);
-    model_make(&b, device, LFUSE_BF16, LFUSE_BF16, 2, second);
+    model a = model_of(device, LFUSE_F32, LFUSE_F32, MEMBERS, sizes);
+    model b = model_of(device, LFUSE_BF16, LFUSE_BF16, 2, second);
     group[0] = group_of(&a, LFUSE_RULE_ADAM);
     group[1] = group_of(&b, LFUSE_RULE_ADAM);
     group[1].hyper.lr = 0.25;
@@ -83,8 +82,8 @@ TEST_ON_DEVICES(groups_of_one_type, lfuse_device *device)
         lfuse_tensor *lr = number(device, 0.0625f), *found[2] = { number(device, 0), number(device, 1) };
         lfuse_step_inputs inputs = { .lr = cases[r].switches & LFUSE_OPTIM_LR_TENSOR ? lr : NULL };
         for (int i = 0; i < GROUPS; i++) {
-            model_make(&m[i], device, LFUSE_F32, LFUSE_F32, i == 3 ? 0 : 2, sizes + 3);
-            model_make(&same_model[i], device, LFUSE_F32, LFUSE_F32, i == 3 ? 0 : 2, sizes + 3);
+            m[i] = model_of(device, LFUSE_F32, LFUSE_F32, i == 3 ? 0 : 2, sizes + 3);
+            same_model[i] = model_of(device, LFUSE_F32, LFUSE_F32, i == 3 ? 0 : 2, sizes + 3);
             group[i] = group_of(&same_model[i], cases[r].rule);
             group[i].hyper.lr = 0.25 / (1 + i);
             group[i].hyper.beta1 = 0.5 + 0.03 * i;
@@ -153,7 +152,7 @@ TEST_ON_DEVICES(states_put_back, lfuse_device *device)
     for (int i = 0; i < 2; i++) {
         const lfuse_optimizer_options options = options_of(rules[i], 0);
         for (int k = 0; k < 2; k++) {
-            model_make(&m[k], device, LFUSE_F32, LFUSE_F32, MEMBERS, sizes);
+            m[k] = model_of(device, LFUSE_F32, LFUSE_F32, MEMBERS, sizes);
             lfuse_group group = group_of(&m[k], rules[i]);
             if (rules[i] == LFUSE_RULE_SGD) group.hyper.momentum = 0.9;
             o[k] = optimizer_of(&m[k], &options, &group);
@@ -175,11 +174,10 @@ static void moved(lfuse_device *device)
 {
     static double want[ALL], got[ALL];
     const lfuse_optimizer_options options = options_of(LFUSE_RULE_ADAM, 0);
-    model m, other;
 
     run(device, &options, LFUSE_F32, MEMBERS, sizes, want, NULL);
-    model_make(&m, device, LFUSE_F32, LFUSE_F32, MEMBERS, sizes);
-    model_make(&other, device, LFUSE_F32, LFUSE_F32, MEMBERS, sizes);
+    model m = model_of(device, LFUSE_F32, LFUSE_F32, MEMBERS, sizes);
+    model other = model_of(device, LFUSE_F32, LFUSE_F32, MEMBERS, sizes);
     lfuse_group group = group_of(&m, LFUSE_RULE_ADAM);
     lfuse_optimizer *o = optimizer_of(&m, &options, &group);
     for (int t = 1; t <= STEPS; t++) {

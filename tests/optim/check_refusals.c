@@ -20,9 +20,8 @@ TEST(members_that_are_not_contiguous)
     static const int64_t elements[] = { 6 }, three[] = { 3 };
     const lfuse_optimizer_options options = options_of(LFUSE_RULE_ADAMW, 0);
     const int64_t whole_shape[] = { 2, 8 }, shape[] = { 2, 3 }, strides[] = { 8, 1 };
-    model m;
 
-    model_make_shaped(&m, devices[0], LFUSE_F32, LFUSE_F32, 1, elements, three);
+    model m = model_shaped(devices[0], LFUSE_F32, LFUSE_F32, 1, elements, three);
     lfuse_tensor *whole = new_tensor(devices[0], LFUSE_F32, 2, whole_shape);
     lfuse_tensor *part = new_view(whole, 2, shape, strides, 1);
     lfuse_list *parts = new_list(devices[0], LFUSE_F32, 1, &part);
@@ -40,10 +39,9 @@ TEST(gradients_of_another_shape)
 {
     static const int64_t elements[] = { 6 }, three[] = { 3 }, two[] = { 2 };
     const lfuse_optimizer_options options = options_of(LFUSE_RULE_ADAFACTOR, 0);
-    model m, other;
 
-    model_make_shaped(&m, devices[0], LFUSE_F32, LFUSE_F32, 1, elements, three);
-    model_make_shaped(&other, devices[0], LFUSE_F32, LFUSE_F32, 1, elements, two);
+    model m = model_shaped(devices[0], LFUSE_F32, LFUSE_F32, 1, elements, three);
+    model other = model_shaped(devices[0], LFUSE_F32, LFUSE_F32, 1, elements, two);
     lfuse_group group = group_of(&m, LFUSE_RULE_ADAFACTOR);
     lfuse_optimizer *o = optimizer_of(&m, &options, &group);
     rig_fails(lfuse_optimizer_step(o, m.stream, 1, &other.gradients, NULL), LFUSE_ERR_SHAPE, "step");
@@ -68,9 +66,8 @@ TEST(bad_numbers)
     };
     const lfuse_hyper *const unset = NULL;
     lfuse_hyper hyper;
-    model m;
 
-    model_make(&m, devices[0], LFUSE_F32, LFUSE_F32, MEMBERS, sizes);
+    model m = model_of(devices[0], LFUSE_F32, LFUSE_F32, MEMBERS, sizes);
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         const lfuse_optimizer_options options = options_of(bad[i].rule, 0);
         lfuse_group group = group_of(&m, bad[i].rule);
@@ -91,9 +88,8 @@ TEST(bad_options)
     lfuse_optimizer_options options = options_of(LFUSE_RULE_SGD, 0);
     lfuse_optimizer *o;
     lfuse_group group, none;
-    model m;
 
-    model_make(&m, devices[0], LFUSE_F32, LFUSE_F32, MEMBERS, sizes);
+    model m = model_of(devices[0], LFUSE_F32, LFUSE_F32, MEMBERS, sizes);
     group = none = group_of(&m, LFUSE_RULE_SGD);
     none.parameters = NULL;
     FAILS(LFUSE_ERR_INVALID, creates(&(lfuse_optimizer_options){ .rule = (lfuse_rule)0 }, &group));
@@ -147,12 +143,11 @@ TEST(bad_steps)
     lfuse_list *nothing = NULL;
     lfuse_hyper hyper;
     int64_t steps;
-    model m, short_one, long_one, half;
 
-    model_make(&m, devices[0], LFUSE_F32, LFUSE_F32, MEMBERS, sizes);
-    model_make(&short_one, devices[0], LFUSE_F32, LFUSE_F32, MEMBERS - 1, sizes);
-    model_make(&long_one, devices[0], LFUSE_F32, LFUSE_F32, MEMBERS, longer);
-    model_make(&half, devices[0], LFUSE_F16, LFUSE_F16, MEMBERS, sizes);
+    model m = model_of(devices[0], LFUSE_F32, LFUSE_F32, MEMBERS, sizes);
+    model short_one = model_of(devices[0], LFUSE_F32, LFUSE_F32, MEMBERS - 1, sizes);
+    model long_one = model_of(devices[0], LFUSE_F32, LFUSE_F32, MEMBERS, longer);
+    model half = model_of(devices[0], LFUSE_F16, LFUSE_F16, MEMBERS, sizes);
     lfuse_group group = group_of(&m, LFUSE_RULE_SGD);
     group.hyper.momentum = 0.9;
     lfuse_optimizer *o = optimizer_of(&m, &options, &group);
@@ -196,11 +191,10 @@ TEST(inputs_that_are_not_numbers)
                                                                            LFUSE_OPTIM_FOUND_INF);
     lfuse_tensor *zero = number(devices[0], 0);
     const lfuse_step_inputs good = { .grad_scale = zero, .lr = zero, .found_inf = zero };
-    model m;
 
     lfuse_tensor *vector = new_tensor(devices[0], LFUSE_F32, 1, one);
     lfuse_tensor *wide = new_tensor(devices[0], LFUSE_F64, 0, NULL);
-    model_make(&m, devices[0], LFUSE_F32, LFUSE_F32, MEMBERS, sizes);
+    model m = model_of(devices[0], LFUSE_F32, LFUSE_F32, MEMBERS, sizes);
     lfuse_group group = group_of(&m, LFUSE_RULE_SGD);
     lfuse_optimizer *o = optimizer_of(&m, &options, &group);
     for (int i = 0; i < 6; i++) {
@@ -226,7 +220,7 @@ static void two_make(two_plans *x)
     lfuse_group group[2];
 
     for (int i = 0; i < 2; i++) {
-        model_make(&x->m[i], devices[0], types[i], types[i], MEMBERS, sizes);
+        x->m[i] = model_of(devices[0], types[i], types[i], MEMBERS, sizes);
         group[i] = group_of(&x->m[i], LFUSE_RULE_LAMB);
         x->gradients[i] = x->m[i].gradients;
         model_gradients(&x->m[i], 1, 1);
@@ -284,11 +278,10 @@ TEST(refused_by_one_of_two_plans)
 TEST(lists_of_two_devices)
 {
     const lfuse_optimizer_options options = options_of(LFUSE_RULE_SGD, 0);
-    model m, far;
 
     lfuse_device *other = new_device("stub:0");
-    model_make(&m, devices[0], LFUSE_F32, LFUSE_F32, MEMBERS, sizes);
-    model_make(&far, other, LFUSE_F32, LFUSE_F32, MEMBERS, sizes);
+    model m = model_of(devices[0], LFUSE_F32, LFUSE_F32, MEMBERS, sizes);
+    model far = model_of(other, LFUSE_F32, LFUSE_F32, MEMBERS, sizes);
     lfuse_group group = group_of(&m, LFUSE_RULE_SGD);
     lfuse_group strange = group_of(&far, LFUSE_RULE_SGD);
     FAILS(LFUSE_ERR_CONTEXT, creates(&options, &strange));
@@ -303,9 +296,8 @@ TEST(failures_while_made)
     const lfuse_optimizer_options options = options_of(LFUSE_RULE_ADAM, LFUSE_OPTIM_AVERAGE);
     lfuse_optimizer *o = NULL;
     uint64_t nth;
-    model m;
 
-    model_make(&m, devices[0], LFUSE_F32, LFUSE_F32, MEMBERS, sizes);
+    model m = model_of(devices[0], LFUSE_F32, LFUSE_F32, MEMBERS, sizes);
     lfuse_group group = group_of(&m, LFUSE_RULE_ADAM);
     for (nth = 1; nth < 1000 && !o; nth++) {
         lfuse__stub_fail(LFUSE__STUB_ANY, nth, false, LFUSE_ERR_DEVICE);

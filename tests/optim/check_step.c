@@ -18,10 +18,9 @@ static void counted(lfuse_device *device)
         lfuse_step_inputs overflowed = { .lr = inputs.lr, .found_inf = number(device, 1) };
         const lfuse_optimizer_options plain = options_of(rules[i], 0);
         int64_t steps, n;
-        model m, h;
 
-        model_make(&m, device, LFUSE_F32, LFUSE_F32, MEMBERS, sizes);
-        model_make(&h, device, LFUSE_F32, LFUSE_F32, MEMBERS, sizes);
+        model m = model_of(device, LFUSE_F32, LFUSE_F32, MEMBERS, sizes);
+        model h = model_of(device, LFUSE_F32, LFUSE_F32, MEMBERS, sizes);
         lfuse_group group = group_of(&h, rules[i]);
         group.hyper.lr = 0.0625;
         if (rules[i] == LFUSE_RULE_SGD) group.hyper.momentum = 0.5;
@@ -75,10 +74,9 @@ TEST_ON_DEVICES(every_transport_counts, lfuse_device *device)
             lfuse_optimizer_options options = options_of(LFUSE_RULE_ADAMW, LFUSE_OPTIM_DEVICE_STEPS);
             int64_t steps;
             uint64_t launches = 0;
-            model m;
             if (transport == LFUSE_TRANSPORT_UNIFIED && !info.svm) continue;
             options.plan = &plan;
-            model_make(&m, device, LFUSE_F32, LFUSE_F32, members[i], lists[i]);
+            model m = model_of(device, LFUSE_F32, LFUSE_F32, members[i], lists[i]);
             lfuse_group group = group_of(&m, LFUSE_RULE_ADAMW);
             lfuse_optimizer *o = optimizer_of(&m, &options, &group);
             for (int t = 1; t <= STEPS; t++) {
@@ -106,12 +104,11 @@ static void overflowed(lfuse_device *device)
     const lfuse_optimizer_options plain = options_of(LFUSE_RULE_ADAMW, 0);
     lfuse_device_info info;
     int64_t steps;
-    model m, h;
 
     OK(lfuse_device_get_info(device, &info));
     if (!info.f64) return;
-    model_make(&m, device, LFUSE_F32, LFUSE_F32, MEMBERS, sizes);
-    model_make(&h, device, LFUSE_F32, LFUSE_F32, MEMBERS, sizes);
+    model m = model_of(device, LFUSE_F32, LFUSE_F32, MEMBERS, sizes);
+    model h = model_of(device, LFUSE_F32, LFUSE_F32, MEMBERS, sizes);
     lfuse_group group = group_of(&m, LFUSE_RULE_ADAMW);
     lfuse_optimizer *o = optimizer_of(&m, &options, &group);
     group.parameters = h.parameters;
@@ -145,12 +142,11 @@ static void replayed(lfuse_device *device)
     const lfuse_optimizer_options plain = options_of(LFUSE_RULE_ADAMW, 0);
     lfuse_device_info info;
     int64_t steps;
-    model m;
 
     OK(lfuse_device_get_info(device, &info));
     if (!info.f64) return;
     run(device, &plain, LFUSE_F32, MEMBERS, sizes, want, NULL);
-    model_make(&m, device, LFUSE_F32, LFUSE_F32, MEMBERS, sizes);
+    model m = model_of(device, LFUSE_F32, LFUSE_F32, MEMBERS, sizes);
     lfuse_group group = group_of(&m, LFUSE_RULE_ADAMW);
     lfuse_optimizer *o = optimizer_of(&m, &options, &group);
     model_step(&m, o, 1);
@@ -178,10 +174,9 @@ static void scaled(lfuse_device *device)
     const lfuse_optimizer_options options = options_of(LFUSE_RULE_SGD, LFUSE_OPTIM_GRAD_SCALE);
     const float scale = 1024;
     lfuse_step_inputs inputs = { 0 };
-    model m;
 
     run(device, &(lfuse_optimizer_options){ .rule = LFUSE_RULE_SGD }, LFUSE_F32, MEMBERS, sizes, want, NULL);
-    model_make(&m, device, LFUSE_F32, LFUSE_F32, MEMBERS, sizes);
+    model m = model_of(device, LFUSE_F32, LFUSE_F32, MEMBERS, sizes);
     lfuse_group group = group_of(&m, LFUSE_RULE_SGD);
     group.hyper.momentum = 0.5;
     lfuse_optimizer *o = optimizer_of(&m, &options, &group);
@@ -215,8 +210,8 @@ static void guarded_make(guarded *x, lfuse_device *device, lfuse_rule rule)
     const lfuse_optimizer_options options = options_of(rule, LFUSE_OPTIM_GRAD_SCALE | LFUSE_OPTIM_FOUND_INF);
     const lfuse_optimizer_options plain = options_of(rule, 0);
 
-    model_make(&x->m, device, LFUSE_F32, LFUSE_F32, MEMBERS, sizes);
-    model_make(&x->plain, device, LFUSE_F32, LFUSE_F32, MEMBERS, sizes);
+    x->m = model_of(device, LFUSE_F32, LFUSE_F32, MEMBERS, sizes);
+    x->plain = model_of(device, LFUSE_F32, LFUSE_F32, MEMBERS, sizes);
     lfuse_group group = group_of(&x->m, rule);
     if (rule == LFUSE_RULE_SGD) group.hyper.momentum = 0.5;
     x->o = optimizer_of(&x->m, &options, &group);

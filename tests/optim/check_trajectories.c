@@ -174,9 +174,8 @@ static void run_row(row *r, lfuse_device *device, lfuse_type type, double *all)
 {
     static const int64_t elements[] = { 7, 6 }, columns[] = { 0, 3 };
     double got[ELEMENTS];
-    model m;
 
-    model_make_shaped(&m, device, type, type, 2, elements, columns);
+    model m = model_shaped(device, type, type, 2, elements, columns);
     lfuse_group group = (lfuse_group){ m.parameters, r->hyper };
     lfuse_optimizer *o = optimizer_of(&m, &r->options, &group);
     for (int t = 1; t <= STEPS; t++) {

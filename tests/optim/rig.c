@@ -95,30 +95,27 @@ static void make_members(lfuse_device *device, lfuse_type type, int members, con
     }
 }
 
-void model_make(model *m, lfuse_device *device, lfuse_type type, lfuse_type gradient_type, int members,
-                const int64_t *elements)
+model model_of(lfuse_device *device, lfuse_type type, lfuse_type gradient_type, int members, const int64_t *elements)
 {
-    model_make_shaped(m, device, type, gradient_type, members, elements, NULL);
+    return model_shaped(device, type, gradient_type, members, elements, NULL);
 }
 
-void model_make_shaped(model *m, lfuse_device *device, lfuse_type type, lfuse_type gradient_type, int members,
-                       const int64_t *elements, const int64_t *columns)
+model model_shaped(lfuse_device *device, lfuse_type type, lfuse_type gradient_type, int members,
+                   const int64_t *elements, const int64_t *columns)
 {
-    memset(m, 0, sizeof *m);
-    m->device = device;
-    m->type = type;
-    m->gradient_type = gradient_type;
-    m->members = members;
-    m->stream = new_stream(device);
-    make_members(device, type, members, elements, columns, m->p);
-    make_members(device, gradient_type, members, elements, columns, m->g);
+    model m = { .device = device, .stream = new_stream(device), .type = type, .gradient_type = gradient_type,
+                .members = members };
+
+    make_members(device, type, members, elements, columns, m.p);
+    make_members(device, gradient_type, members, elements, columns, m.g);
     for (int i = 0; i < members; i++) {
         ck_assert_int_le(elements[i], MOST_ELEMENTS);
-        m->elements[i] = elements[i];
-        write(m->p[i], i, 0, 1);
+        m.elements[i] = elements[i];
+        write(m.p[i], i, 0, 1);
     }
-    m->parameters = new_list(device, type, members, m->p);
-    m->gradients = new_list(device, gradient_type, members, m->g);
+    m.parameters = new_list(device, type, members, m.p);
+    m.gradients = new_list(device, gradient_type, members, m.g);
+    return m;
 }
 
 void model_gradients(const model *m, int t, double factor)

@@ -44,11 +44,10 @@ typedef struct model {
     lfuse_list *parameters, *gradients;
 } model;
 
-void model_make(model *m, lfuse_device *device, lfuse_type type, lfuse_type gradient_type, int members,
-                const int64_t *elements);
+model model_of(lfuse_device *device, lfuse_type type, lfuse_type gradient_type, int members, const int64_t *elements);
 /* The same; members of which `columns` is not 0 are matrices. */
-void model_make_shaped(model *m, lfuse_device *device, lfuse_type type, lfuse_type gradient_type, int members,
-                       const int64_t *elements, const int64_t *columns);
+model model_shaped(lfuse_device *device, lfuse_type type, lfuse_type gradient_type, int members,
+                   const int64_t *elements, const int64_t *columns);
 /* Writes the gradients of step t, times `factor`. */
 void model_gradients(const model *m, int t, double factor);
 /* One step of an optimizer of this model alone, with the gradients of step t. */

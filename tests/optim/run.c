@@ -14,9 +14,8 @@ void run(lfuse_device *device, const lfuse_optimizer_options *options, lfuse_typ
                 const int64_t *elements, double *p, double *states)
 {
     int64_t n = 0;
-    model m;
 
-    model_make(&m, device, type, type, members, elements);
+    model m = model_of(device, type, type, members, elements);
     lfuse_group group = group_of(&m, options->rule);
     if (options->rule == LFUSE_RULE_SGD || options->rule == LFUSE_RULE_RMSPROP) group.hyper.momentum = 0.5;
     if (options->switches & LFUSE_OPTIM_AVERAGE) group.hyper.ema_decay = 0.875;
