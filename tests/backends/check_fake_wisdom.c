@@ -51,7 +51,8 @@ static void multiply(lfuse_effort effort, uint64_t *scratch, uint64_t *timed)
     lfuse_output(g, "c", lfuse_matmul(lfuse_input(g, "a", LFUSE_F32, 2, left),
                                       lfuse_input(g, "b", LFUSE_F32, 2, right)));
     lfuse_plan *plan = new_plan(dev, g, &options);
-    lfuse_tensor *a = filled(dev, 2, left, 2), *b = filled(dev, 2, right, 3), *c = new_tensor(dev, LFUSE_F32, 2, result);
+    lfuse_tensor *a = filled(dev, 2, left, 2), *b = filled(dev, 2, right, 3);
+    lfuse_tensor *c = new_tensor(dev, LFUSE_F32, 2, result);
     OK(lfuse_plan_run(plan, s, BINDINGS(lfuse_bind_tensor("a", a), lfuse_bind_tensor("b", b),
                                         lfuse_bind_tensor("c", c))));
     OK(lfuse_stream_synchronize(s));

@@ -30,7 +30,8 @@ static void begin_narrow(void)
 
 /* ---- launches ---- */
 
-static lfuse_status launch(lfuse__kernel *kernel, const lfuse__range *to, unsigned nwords, unsigned group, uint64_t groups, bool resident)
+static lfuse_status launch(lfuse__kernel *kernel, const lfuse__range *to, unsigned nwords, unsigned group,
+                           uint64_t groups, bool resident)
 {
     static uint64_t words[600];
     lfuse__bmem *buffers[] = { to->mem };

@@ -239,7 +239,7 @@ TEST(columns_are_shared)
 }
 
 /* NVIDIA's GPUs have numbers of their own, which the generic ones agree with for 32 in step. Fewer need less work. */
-START_TEST(columns_of_other_devices)
+TEST(columns_of_other_devices)
 {
     static const struct {
         unsigned vendor, simd;
@@ -257,7 +257,6 @@ START_TEST(columns_of_other_devices)
         ck_assert_uint_eq(lfuse__rows_bound(&facts, &s.k), wanted[i].team == 1 ? 100 : 400);
     }
 }
-END_TEST
 
 /* A last segment counts however short it is, and so does the room for what it gives: cells come in sixteens. */
 TEST(every_segment_counts)

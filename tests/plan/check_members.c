@@ -60,7 +60,8 @@ TEST(rows_of_what_no_list_tells)
 
     lfuse_output(g, "m", lfuse_member_row_sum(v));
     ck_assert_int_eq(lfuse__graph_canonical(g, &canonical), LFUSE_OK);
-    ck_assert_int_eq(lfuse__plan_make(canonical, &rig_facts, &lfuse__products_advice, NULL, &plan), LFUSE_ERR_UNSUPPORTED);
+    ck_assert_int_eq(lfuse__plan_make(canonical, &rig_facts, &lfuse__products_advice, NULL, &plan),
+                     LFUSE_ERR_UNSUPPORTED);
     ck_says("no list tells");
 }
 

@@ -219,7 +219,8 @@ static void race_of_threads(bool own_device, bool own_product)
         lfuse_plan_destroy(jobs[i].plan);
         if (own_device) lfuse_device_close(jobs[i].device);
     }
-    if (!own_device) ck_assert_uint_eq(lfuse__stub_calls(LFUSE__STUB_gemm_candidates) - asked, own_product ? THREADS : 1);
+    if (!own_device)
+        ck_assert_uint_eq(lfuse__stub_calls(LFUSE__STUB_gemm_candidates) - asked, own_product ? THREADS : 1);
     check_lines(file, own_product ? THREADS : 1);
     check_chosen(LFUSE_EFFORT_MEASURE, 4, 1, false);
 }
