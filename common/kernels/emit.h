@@ -105,11 +105,11 @@ void lfuse__put_powers(lfuse__strbuf *out, const lfuse__body *body);
 /*
  * uniform.c: what a body computes of numbers and of repeated operands alone is computed once, before the loop over the
  * elements: not at all in each of them. `lfuse__uniform_find` takes operands that repeat all along the loop, and in
- * kernels of one tensor loop those of rank 1 alone; `put` writes x<j> and r<i>, for which p<j> is in scope;
+ * kernels of one tensor loop those of rank 1 alone; `put` (a place) writes x<j> and r<i>, for which p<j> is in scope;
  * `put_steady` writes one x<j>.
  */
 void lfuse__uniform_find(lfuse__text *t);
-void lfuse__put_uniform(const lfuse__text *t, int indent);
+void lfuse__put_uniform(const void *text, int which, int indent);
 void lfuse__put_steady(const lfuse__text *t, int indent, int j);
 
 /* body.c: the body's instructions over x<j><index>, and y<j><index> from them; what is uniform is in scope. */
@@ -190,8 +190,6 @@ enum {
 void lfuse__put_offsets(const lfuse__text *t, int indent, const char *index, int which);
 void lfuse__put_offset(const lfuse__text *t, int indent, const char *index, int operand); /* o<operand> */
 void lfuse__put_stride(const lfuse__text *t, int operand, int axis, char *word, size_t size);
-/* Elements of one tile: start, n, vectors and p<j> are in scope. */
-void lfuse__put_tile(const lfuse__text *t, int indent);
 /* q<j> holds `vector` elements a chunk: loads one chunk from element offset `at`. */
 void lfuse__put_block_load(const lfuse__text *t, int indent, int operand, const char *chunk, const char *at);
 /* The element of operand j at element offset `at`, as an expression; and whether vectors of them can be loaded. */
@@ -206,8 +204,9 @@ static inline bool lfuse__in_blocks(const lfuse__kernel_operand *o)
 /* o<j> of element number `place` of the row that stands at b<j>. */
 void lfuse__put_row_place(const lfuse__text *t, int indent, int operand, const char *place);
 int lfuse__block_words(const lfuse__text *t, int operand);
-/* A loop over lanes that stand in one row, and one over lanes anywhere. */
-void lfuse__put_lanes_run(const lfuse__text *t, int indent); /* first, last and p<j> are in scope */
+/* Places of kernels: pointwise_tile.k, where start, n and vectors are in scope; pointwise_lanes.k: first and last. */
+void lfuse__put_tile(const void *text, int which, int indent);
+void lfuse__put_lanes(const void *text, int which, int indent);
 
 /* A team is one work-item. */
 static inline bool lfuse__single(const lfuse__facts *facts)

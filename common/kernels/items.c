@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The items form of element-wise work: a tile of a group, `slots` elements a work-item. */
+/* Pointwise work on GPUs: text/pointwise_tile.k. */
 #include <stdio.h>
 
 #include "common/kernels/emit.h"
+#include "common/kernels/template.h"
+
+#include "common/kernels/text/pointwise_tile.k.h"
 
 void lfuse__items_shape(lfuse__text *t, int vector)
 {
@@ -52,49 +55,91 @@ static void put_element(const lfuse__text *t, int j, char *at, size_t size)
     }
 }
 
-static void put_chunk_index(const lfuse__text *t, int indent)
-{
-    lfuse__put(t->out, indent, "const %s i = start + (%s)((u * %d + ITEM()) * %d);", t->ux, t->ux, LFUSE__GROUP,
-               t->vector);
-}
+/* What stands in the text for each operand that is loaded, and for each that is stored. */
+enum { VALUES, BLOCKS, LOAD_VECTORS, UNPACK, ABSENT, LOAD, STORE_VECTORS, STORE };
 
-static void put_slot_index(const lfuse__text *t, int indent)
-{
-    lfuse__put(t->out, indent, "const %s i = start + (%s)(k * %d + ITEM());", t->ux, t->ux, LFUSE__GROUP);
-}
-
-static void put_loads_whole(const lfuse__text *t, int indent)
+static void put_load_vector(const lfuse__text *t, int indent, int j)
 {
     char at[96], load[128];
-    for (int j = 0; j < t->k->noperands; j++)
-        if (t->loaded[j] && lfuse__in_blocks(&t->k->operands[j]))
-            lfuse__put(t->out, indent, "u32 q%d[%d];", j, t->chunks * lfuse__block_words(t, j));
-    lfuse__put(t->out, 0, "#pragma unroll");
-    lfuse__put(t->out, indent, "for (u32 u = 0; u < %d; u++) {", t->chunks);
-    put_chunk_index(t, indent + 1);
-    lfuse__put_offsets(t, indent + 1, "i", LFUSE__AT_LOADED);
-    for (int j = 0; j < t->k->noperands; j++) {
-        if (!t->loaded[j]) continue;
-        snprintf(at, sizeof at, "o%d", j);
-        if (lfuse__in_blocks(&t->k->operands[j])) {
-            lfuse__put_block_load(t, indent + 1, j, "u", at);
-            continue;
-        }
-        put_element(t, j, at, sizeof at);
-        lfuse__put_load(t, j, at, load, sizeof load);
-        lfuse__put(t->out, 0, "#pragma unroll");
-        lfuse__put(t->out, indent + 1, "for (int v = 0; v < %d; v++) x%d[u * %d + v] = %s;", t->vector, j, t->vector,
-                   load);
+    snprintf(at, sizeof at, "o%d", j);
+    if (lfuse__in_blocks(&t->k->operands[j])) {
+        lfuse__put_block_load(t, indent, j, "u", at);
+        return;
     }
-    lfuse__put(t->out, indent, "}");
+    put_element(t, j, at, sizeof at);
+    lfuse__put_load(t, j, at, load, sizeof load);
     lfuse__put(t->out, 0, "#pragma unroll");
-    lfuse__put(t->out, indent, "for (int k = 0; k < %d; k++) {", t->slots);
-    for (int j = 0; j < t->k->noperands; j++)
-        if (t->loaded[j] && lfuse__in_blocks(&t->k->operands[j]))
-            lfuse__put(t->out, indent + 1, "x%d[k] = UNPACK_%s(q%d + k / %d * %d, k %% %d);", j, memory_word(t, j), j,
-                       t->vector, lfuse__block_words(t, j), t->vector);
-    lfuse__put(t->out, indent, "}");
+    lfuse__put(t->out, indent, "for (int v = 0; v < %d; v++) x%d[u * %d + v] = %s;", t->vector, j, t->vector, load);
 }
+
+static void put_load(const lfuse__text *t, int indent, int j)
+{
+    char at[96], load[128];
+    snprintf(at, sizeof at, "o%d", j);
+    if (lfuse__repeats_lines(&t->k->operands[j])) lfuse__put_line_place(t, j, "i", at, sizeof at);
+    lfuse__put_load(t, j, at, load, sizeof load);
+    lfuse__put(t->out, indent, "x%d[k] = %s;", j, load);
+}
+
+static void put_loaded(const lfuse__text *t, int which, int indent, int j)
+{
+    const bool blocks = lfuse__in_blocks(&t->k->operands[j]);
+    const int words = lfuse__block_words(t, j);
+    if (which == VALUES) lfuse__put(t->out, indent, "S_%s x%d[%d];", register_word(t, j), j, t->slots);
+    if (which == BLOCKS && blocks) lfuse__put(t->out, indent, "u32 q%d[%d];", j, t->chunks * words);
+    if (which == LOAD_VECTORS) put_load_vector(t, indent, j);
+    if (which == UNPACK && blocks)
+        lfuse__put(t->out, indent, "x%d[k] = UNPACK_%s(q%d + k / %d * %d, k %% %d);", j, memory_word(t, j), j,
+                   t->vector, words, t->vector);
+    if (which == ABSENT) lfuse__put(t->out, indent, "x%d[k] = ZERO_%s;", j, register_word(t, j));
+    if (which == LOAD) put_load(t, indent, j);
+}
+
+static void put_store_block(const lfuse__text *t, int indent, int j)
+{
+    const unsigned size = lfuse__type_bytes(t->k->operands[j].type), bytes = size * (unsigned)t->vector;
+    const int words = lfuse__block_words(t, j);
+    lfuse__put(t->out, indent, "u32 w%d[%d];", j, words);
+    lfuse__put(t->out, 0, "#pragma unroll");
+    lfuse__put(t->out, indent, "for (int v = 0; v < %d; v++) w%d[v] = 0;", words, j);
+    lfuse__put(t->out, 0, "#pragma unroll");
+    lfuse__put(t->out, indent, "for (int v = 0; v < %d; v++) PACK_%s(w%d, v, y%d[u * %d + v]);", t->vector,
+               memory_word(t, j), j, j, t->vector);
+    for (unsigned done = 0; done < bytes; done += 16)
+        lfuse__put(t->out, indent, "STOREB_%u(p%d + (i64)o%d * %u + %u, w%d + %u);", bytes < 16 ? bytes : 16, j, j,
+                   size, done, j, done / 4);
+}
+
+static void put_stored(const lfuse__text *t, int which, int indent, int j)
+{
+    char at[96];
+    if (which == VALUES) lfuse__put(t->out, indent, "S_%s y%d[%d];", register_word(t, j), j, t->slots);
+    if (which == STORE) lfuse__put(t->out, indent, "STORE_%s(p%d, o%d, y%d[k]);", memory_word(t, j), j, j, j);
+    if (which != STORE_VECTORS) return;
+    if (t->k->operands[j].inner == LFUSE__STRIDE_UNIT) {
+        put_store_block(t, indent, j);
+        return;
+    }
+    put_element(t, j, at, sizeof at);
+    lfuse__put(t->out, indent, "for (int v = 0; v < %d; v++) STORE_%s(p%d, %s, y%d[u * %d + v]);", t->vector,
+               memory_word(t, j), j, at, j, t->vector);
+}
+
+static void put_operands(const void *text, int which, int indent)
+{
+    const lfuse__text *t = text;
+    if (which == LOAD_VECTORS || which == LOAD) lfuse__put_offsets(t, indent, "i", LFUSE__AT_LOADED);
+    if (which == STORE_VECTORS || which == STORE) lfuse__put_offsets(t, indent, "i", LFUSE__AT_STORED);
+    for (int j = 0; j < t->k->noperands; j++) {
+        if (t->loaded[j]) put_loaded(t, which, indent, j);
+        if (t->stored[j]) put_stored(t, which, indent, j);
+    }
+    for (int i = 0; i < t->k->body->ninstr && which == VALUES; i++)
+        if (lfuse__is_gather(t->k, &t->k->body->instr[i]))
+            lfuse__put(t->out, indent, "S_%s g%d[%d];", register_word(t, t->k->body->instr[i].a), i, t->slots);
+}
+
+/* ---- look-ups ---- */
 
 /* n<at> of the element whose registers are indexed by `index`. */
 static void put_index(const lfuse__text *t, int indent, int at, const char *index, const char *element)
@@ -118,7 +163,8 @@ static void put_gather_blocks(const lfuse__text *t, int indent, int at)
     lfuse__put(t->out, indent, "u32 q%d[%d];", j, t->chunks * words);
     lfuse__put(t->out, 0, "#pragma unroll");
     lfuse__put(t->out, indent, "for (u32 u = 0; u < %d; u++) {", t->chunks);
-    put_chunk_index(t, indent + 1);
+    lfuse__put(t->out, indent + 1, "const %s i = start + (%s)((u * %d + ITEM()) * %d);", t->ux, t->ux, LFUSE__GROUP,
+               t->vector);
     snprintf(index, sizeof index, "[u * %d]", t->vector);
     put_index(t, indent + 1, at, index, "i");
     lfuse__put_offset(t, indent + 1, "i", j);
@@ -158,7 +204,7 @@ static void put_gather(const lfuse__text *t, int indent, int at, bool whole)
             lfuse__put(t->out, indent + 2, "const %s i = start + (%s)((k / %d * %d + ITEM()) * %d + k %% %d);", t->ux,
                        t->ux, t->vector, LFUSE__GROUP, t->vector, t->vector);
         else
-            put_slot_index(t, indent + 2);
+            lfuse__put(t->out, indent + 2, "const %s i = start + (%s)(k * %d + ITEM());", t->ux, t->ux, LFUSE__GROUP);
         lfuse__put(t->out, indent + 2, "g%d[k] = ZERO_%s;", at, register_word(t, t->k->body->instr[at].a));
         lfuse__put(t->out, indent + 2, "if (i < n) {");
         put_gather_element(t, indent + 3, at);
@@ -168,108 +214,32 @@ static void put_gather(const lfuse__text *t, int indent, int at, bool whole)
     lfuse__put(t->out, indent, "}");
 }
 
-static void put_gathers(const lfuse__text *t, int indent, bool whole)
+static void put_look_ups(const void *text, int whole, int indent)
 {
+    const lfuse__text *t = text;
     for (int i = 0; i < t->k->body->ninstr; i++)
         if (lfuse__is_gather(t->k, &t->k->body->instr[i])) put_gather(t, indent, i, whole);
 }
 
-static void put_loads_single(const lfuse__text *t, int indent)
+static void put_body(const void *text, int which, int indent)
 {
-    char at[96], load[128];
-    lfuse__put(t->out, 0, "#pragma unroll");
-    lfuse__put(t->out, indent, "for (u32 k = 0; k < %d; k++) {", t->slots);
-    put_slot_index(t, indent + 1);
-    for (int j = 0; j < t->k->noperands; j++)
-        if (t->loaded[j]) lfuse__put(t->out, indent + 1, "x%d[k] = ZERO_%s;", j, register_word(t, j));
-    lfuse__put(t->out, indent + 1, "if (i < n) {");
-    lfuse__put_offsets(t, indent + 2, "i", LFUSE__AT_LOADED);
-    for (int j = 0; j < t->k->noperands; j++)
-        if (t->loaded[j]) {
-            snprintf(at, sizeof at, "o%d", j);
-            if (lfuse__repeats_lines(&t->k->operands[j])) lfuse__put_line_place(t, j, "i", at, sizeof at);
-            lfuse__put_load(t, j, at, load, sizeof load);
-            lfuse__put(t->out, indent + 2, "x%d[k] = %s;", j, load);
-        }
-    lfuse__put(t->out, indent + 1, "}");
-    lfuse__put(t->out, indent, "}");
+    (void)which;
+    lfuse__put_body(text, indent, "[k]");
 }
 
-static void put_store_block(const lfuse__text *t, int indent, int j)
+void lfuse__put_tile(const void *text, int which, int indent)
 {
-    const unsigned size = lfuse__type_bytes(t->k->operands[j].type), bytes = size * (unsigned)t->vector;
-    const int words = lfuse__block_words(t, j);
-    lfuse__put(t->out, indent, "u32 w%d[%d];", j, words);
-    lfuse__put(t->out, 0, "#pragma unroll");
-    lfuse__put(t->out, indent, "for (int v = 0; v < %d; v++) w%d[v] = 0;", words, j);
-    lfuse__put(t->out, 0, "#pragma unroll");
-    lfuse__put(t->out, indent, "for (int v = 0; v < %d; v++) PACK_%s(w%d, v, y%d[u * %d + v]);", t->vector,
-               memory_word(t, j), j, j, t->vector);
-    for (unsigned done = 0; done < bytes; done += 16)
-        lfuse__put(t->out, indent, "STOREB_%u(p%d + (i64)o%d * %u + %u, w%d + %u);", bytes < 16 ? bytes : 16, j, j,
-                   size, done,
-                   j, done / 4);
-}
-
-static void put_stores_whole(const lfuse__text *t, int indent)
-{
-    lfuse__put(t->out, 0, "#pragma unroll");
-    lfuse__put(t->out, indent, "for (u32 u = 0; u < %d; u++) {", t->chunks);
-    put_chunk_index(t, indent + 1);
-    lfuse__put_offsets(t, indent + 1, "i", LFUSE__AT_STORED);
-    for (int j = 0; j < t->k->noperands; j++) {
-        char at[64];
-        if (!t->stored[j]) continue;
-        if (t->k->operands[j].inner == LFUSE__STRIDE_UNIT) {
-            put_store_block(t, indent + 1, j);
-            continue;
-        }
-        put_element(t, j, at, sizeof at);
-        lfuse__put(t->out, indent + 1, "for (int v = 0; v < %d; v++) STORE_%s(p%d, %s, y%d[u * %d + v]);", t->vector,
-                   memory_word(t, j), j, at, j, t->vector);
-    }
-    lfuse__put(t->out, indent, "}");
-}
-
-static void put_stores_single(const lfuse__text *t, int indent)
-{
-    lfuse__put(t->out, 0, "#pragma unroll");
-    lfuse__put(t->out, indent, "for (u32 k = 0; k < %d; k++) {", t->slots);
-    put_slot_index(t, indent + 1);
-    lfuse__put(t->out, indent + 1, "if (i < n) {");
-    lfuse__put_offsets(t, indent + 2, "i", LFUSE__AT_STORED);
-    for (int j = 0; j < t->k->noperands; j++)
-        if (t->stored[j])
-            lfuse__put(t->out, indent + 2, "STORE_%s(p%d, o%d, y%d[k]);", memory_word(t, j), j, j, j);
-    lfuse__put(t->out, indent + 1, "}");
-    lfuse__put(t->out, indent, "}");
-}
-
-void lfuse__put_tile(const lfuse__text *t, int indent)
-{
-    lfuse__strbuf *out = t->out;
-    lfuse__put(out, indent, "const int whole = vectors && n - start >= %u;", lfuse__items_tile(t));
-    for (int j = 0; j < t->k->noperands; j++) {
-        if (t->loaded[j]) lfuse__put(out, indent, "S_%s x%d[%d];", register_word(t, j), j, t->slots);
-        if (t->stored[j]) lfuse__put(out, indent, "S_%s y%d[%d];", register_word(t, j), j, t->slots);
-    }
-    for (int i = 0; i < t->k->body->ninstr; i++)
-        if (lfuse__is_gather(t->k, &t->k->body->instr[i]))
-            lfuse__put(out, indent, "S_%s g%d[%d];", register_word(t, t->k->body->instr[i].a), i, t->slots);
-    lfuse__put(out, indent, "if (whole) {");
-    put_loads_whole(t, indent + 1);
-    put_gathers(t, indent + 1, true);
-    lfuse__put(out, indent, "} else {");
-    put_loads_single(t, indent + 1);
-    put_gathers(t, indent + 1, false);
-    lfuse__put(out, indent, "}");
-    lfuse__put(out, 0, "#pragma unroll");
-    lfuse__put(out, indent, "for (int k = 0; k < %d; k++) {", t->slots);
-    lfuse__put_body(t, indent + 1, "[k]");
-    lfuse__put(out, indent, "}");
-    lfuse__put(out, indent, "if (whole) {");
-    put_stores_whole(t, indent + 1);
-    lfuse__put(out, indent, "} else {");
-    put_stores_single(t, indent + 1);
-    lfuse__put(out, indent, "}");
+    const lfuse__text *t = text;
+    static const lfuse__place places[] = {
+        {"VALUES", put_operands, VALUES}, {"BLOCKS", put_operands, BLOCKS},
+        {"LOAD_VECTORS", put_operands, LOAD_VECTORS}, {"UNPACK", put_operands, UNPACK},
+        {"ABSENT", put_operands, ABSENT}, {"LOAD", put_operands, LOAD}, {"LOOK_UP_VECTORS", put_look_ups, true},
+        {"LOOK_UP", put_look_ups, false}, {"BODY", put_body, 0}, {"STORE_VECTORS", put_operands, STORE_VECTORS},
+        {"STORE", put_operands, STORE}, {NULL}};
+    const lfuse__parameter parameters[] = {
+        {"TILE", .number = (int)lfuse__items_tile(t)}, {"ITEMS", .number = LFUSE__GROUP},
+        {"CHUNKS", .number = t->chunks}, {"VECTOR", .number = t->vector}, {"SLOTS", .number = t->slots},
+        {"UX", .word = t->ux}, {NULL}};
+    (void)which;
+    lfuse__put_text(t->out, indent, lfuse__text_pointwise_tile, parameters, places, t);
 }

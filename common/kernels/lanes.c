@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The lanes form of element-wise work: one work-item goes through a run of elements, LANES at a time. */
+/* Pointwise work on CPUs: text/pointwise_lanes.k. */
 #include <stdio.h>
 
 #include "common/kernels/emit.h"
+#include "common/kernels/template.h"
+
+#include "common/kernels/text/pointwise_lanes.k.h"
 
 /* Element offset of lane l of a row. */
 static void put_lane(const lfuse__text *t, int j, char *at, size_t size)
@@ -20,7 +23,7 @@ static void put_lane(const lfuse__text *t, int j, char *at, size_t size)
     }
 }
 
-static void put_load_whole(const lfuse__text *t, int indent, int j)
+static void put_load_row(const lfuse__text *t, int indent, int j)
 {
     const char *memory = lfuse__memory_word(t->k->operands[j].type),
         *reg = lfuse__register_word(t->k->operands[j].type);
@@ -80,43 +83,37 @@ static void put_gather(const lfuse__text *t, int indent, int at, bool whole)
     lfuse__put(t->out, indent, "g%d = LANES_%s(l%d);", at, word, j);
 }
 
-static void put_gathers(const lfuse__text *t, int indent, bool whole)
+static void put_look_ups(const void *text, int row, int indent)
 {
+    const lfuse__text *t = text;
     for (int i = 0; i < t->k->body->ninstr; i++) {
         if (!lfuse__is_gather(t->k, &t->k->body->instr[i])) continue;
         lfuse__put(t->out, indent, "{");
-        put_gather(t, indent + 1, i, whole);
+        put_gather(t, indent + 1, i, row);
         lfuse__put(t->out, indent, "}");
     }
 }
 
-/* Lanes that cross rows or end early: each by itself. */
-static void put_loads_each(const lfuse__text *t, int indent)
+/* What stands in the text for each operand that is loaded, and for each that is stored. */
+enum { BASES, VALUES, LOAD_ROW, EACH, ABSENT, LOAD, JOIN, STORE_ROW, SPREAD, STORE };
+
+static void put_loaded(const lfuse__text *t, int which, int indent, int j)
 {
+    const char *word = lfuse__register_word(t->k->operands[j].type);
     char at[96], load[128];
-    for (int j = 0; j < t->k->noperands; j++)
-        if (t->loaded[j])
-            lfuse__put(t->out, indent, "S_%s l%d[LANES];", lfuse__register_word(t->k->operands[j].type), j);
-    lfuse__put(t->out, indent, "for (int l = 0; l < LANES; l++) {");
-    for (int j = 0; j < t->k->noperands; j++)
-        if (t->loaded[j]) lfuse__put(t->out, indent + 1, "l%d[l] = ZERO_%s;", j,
-                                     lfuse__register_word(t->k->operands[j].type));
-    lfuse__put(t->out, indent + 1, "if (l >= count) continue;");
-    lfuse__put_offsets(t, indent + 1, "i + l", LFUSE__AT_LOADED);
-    for (int j = 0; j < t->k->noperands; j++)
-        if (t->loaded[j]) {
-            snprintf(at, sizeof at, "o%d", j);
-            if (lfuse__repeats_lines(&t->k->operands[j])) lfuse__put_line_place(t, j, "i + l", at, sizeof at);
-            lfuse__put_load(t, j, at, load, sizeof load);
-            lfuse__put(t->out, indent + 1, "l%d[l] = %s;", j, load);
-        }
-    lfuse__put(t->out, indent, "}");
-    for (int j = 0; j < t->k->noperands; j++)
-        if (t->loaded[j])
-            lfuse__put(t->out, indent, "x%d = LANES_%s(l%d);", j, lfuse__register_word(t->k->operands[j].type), j);
+    if (which == VALUES) lfuse__put(t->out, indent, "L_%s x%d;", word, j);
+    if (which == LOAD_ROW) put_load_row(t, indent, j);
+    if (which == EACH) lfuse__put(t->out, indent, "S_%s l%d[LANES];", word, j);
+    if (which == ABSENT) lfuse__put(t->out, indent, "l%d[l] = ZERO_%s;", j, word);
+    if (which == JOIN) lfuse__put(t->out, indent, "x%d = LANES_%s(l%d);", j, word, j);
+    if (which != LOAD) return;
+    snprintf(at, sizeof at, "o%d", j);
+    if (lfuse__repeats_lines(&t->k->operands[j])) lfuse__put_line_place(t, j, "i + l", at, sizeof at);
+    lfuse__put_load(t, j, at, load, sizeof load);
+    lfuse__put(t->out, indent, "l%d[l] = %s;", j, load);
 }
 
-static void put_store_whole(const lfuse__text *t, int indent, int j)
+static void put_store_row(const lfuse__text *t, int indent, int j)
 {
     const char *memory = lfuse__memory_word(t->k->operands[j].type),
         *reg = lfuse__register_word(t->k->operands[j].type);
@@ -129,84 +126,61 @@ static void put_store_whole(const lfuse__text *t, int indent, int j)
     lfuse__put(t->out, indent, "S_%s l%d[LANES];", reg, j);
     lfuse__put(t->out, indent, "SPREAD_%s(l%d, y%d);", reg, j, j);
     lfuse__put(t->out, indent, "for (int l = 0; l < LANES; l++) STORE_%s(p%d, b%d + (j + l) * %s, l%d[l]);", memory,
-               j, j,
-               stride, j);
+               j, j, stride, j);
 }
 
-static void put_stores_each(const lfuse__text *t, int indent)
+static void put_stored(const lfuse__text *t, int which, int indent, int j)
 {
+    const lfuse_type type = t->k->operands[j].type;
+    const char *word = lfuse__register_word(type);
+    if (which == VALUES) lfuse__put(t->out, indent, "L_%s y%d;", word, j);
+    if (which == STORE_ROW) put_store_row(t, indent, j);
+    if (which == SPREAD) lfuse__put(t->out, indent, "S_%s l%d[LANES];", word, j);
+    if (which == SPREAD) lfuse__put(t->out, indent, "SPREAD_%s(l%d, y%d);", word, j, j);
+    if (which == STORE) lfuse__put(t->out, indent, "STORE_%s(p%d, o%d, l%d[l]);", lfuse__memory_word(type), j, j, j);
+}
+
+static void put_operands(const void *text, int which, int indent)
+{
+    const lfuse__text *t = text;
+    if (which == LOAD) lfuse__put_offsets(t, indent, "i + l", LFUSE__AT_LOADED);
+    if (which == STORE) lfuse__put_offsets(t, indent, "i + l", LFUSE__AT_STORED);
     for (int j = 0; j < t->k->noperands; j++) {
-        const char *reg = lfuse__register_word(t->k->operands[j].type);
-        if (!t->stored[j]) continue;
-        lfuse__put(t->out, indent, "S_%s l%d[LANES];", reg, j);
-        lfuse__put(t->out, indent, "SPREAD_%s(l%d, y%d);", reg, j, j);
+        const bool used = t->loaded[j] || t->stored[j] || t->k->operands[j].gathered;
+        if (which == BASES && used) lfuse__put(t->out, indent, "%s b%d = 0;", t->ix, j);
+        if (t->loaded[j]) put_loaded(t, which, indent, j);
+        if (t->stored[j]) put_stored(t, which, indent, j);
     }
-    lfuse__put(t->out, indent, "for (int l = 0; l < count; l++) {");
-    lfuse__put_offsets(t, indent + 1, "i + l", LFUSE__AT_STORED);
-    for (int j = 0; j < t->k->noperands; j++)
-        if (t->stored[j])
-            lfuse__put(t->out, indent + 1, "STORE_%s(p%d, o%d, l%d[l]);", lfuse__memory_word(t->k->operands[j].type),
-                       j, j, j);
-    lfuse__put(t->out, indent, "}");
-}
-
-/* `left`: how many elements stand behind i in its row and in the share; found anew where it runs out. */
-static void put_row_position(const lfuse__text *t, int indent)
-{
-    const bool split = t->layout && t->k->rank > 1;
-    if (!split) {
-        lfuse__put(t->out, indent, "j = (%s)i;", t->ix);
-        lfuse__put(t->out, indent, "left = (%s)(last - i);", t->ix);
-        return;
-    }
-    const int d = t->layout->division + (t->k->rank - 2) * (t->k->index64 ? 2 : 1);
-    lfuse__put(t->out, indent, "if (left < LANES) {");
-    lfuse__put_offsets(t, indent + 1, "i", LFUSE__AT_LOADED | LFUSE__AT_STORED | LFUSE__AT_GATHERED | LFUSE__AT_ROW);
-    lfuse__put(t->out, indent + 1, "left = (%s)(%s)W(%d) - j;", t->ix, t->k->index64 ? "u64" : "u32", d);
-    lfuse__put(t->out, indent + 1, "if ((%s)left > last - i) left = (%s)(last - i);", t->ux, t->ix);
-    lfuse__put(t->out, indent, "}");
-}
-
-void lfuse__put_lanes_run(const lfuse__text *t, int indent)
-{
-    lfuse__strbuf *out = t->out;
-    const bool split = t->layout && t->k->rank > 1;
-    lfuse__put(out, indent, "%s j = 0, left = 0;", t->ix);
-    for (int j = 0; j < t->k->noperands; j++)
-        if (t->loaded[j] || t->stored[j] || t->k->operands[j].gathered)
-            lfuse__put(out, indent, "%s b%d = 0;", t->ix, j);
-    lfuse__put(out, indent, "for (%s i = first; i < last; i += LANES) {", t->ux);
-    put_row_position(t, indent + 1);
-    lfuse__put(out, indent + 1, "const int whole = left >= LANES;");
-    lfuse__put(out, indent + 1, "const int count = last - i < LANES ? (int)(last - i) : LANES;");
-    for (int j = 0; j < t->k->noperands; j++) {
-        const char *reg = lfuse__register_word(t->k->operands[j].type);
-        if (t->loaded[j]) lfuse__put(out, indent + 1, "L_%s x%d;", reg, j);
-        if (t->stored[j]) lfuse__put(out, indent + 1, "L_%s y%d;", reg, j);
-    }
-    for (int i = 0; i < t->k->body->ninstr; i++)
+    for (int i = 0; i < t->k->body->ninstr && which == VALUES; i++)
         if (lfuse__is_gather(t->k, &t->k->body->instr[i]))
-            lfuse__put(out, indent + 1, "L_%s g%d;", lfuse__register_word(t->k->body->instr[i].type), i);
-    lfuse__put(out, indent + 1, "if (whole) {");
-    for (int j = 0; j < t->k->noperands; j++)
-        if (t->loaded[j]) put_load_whole(t, indent + 2, j);
-    put_gathers(t, indent + 2, true);
-    lfuse__put(out, indent + 1, "} else {");
-    put_loads_each(t, indent + 2);
-    put_gathers(t, indent + 2, false);
-    lfuse__put(out, indent + 1, "}");
-    lfuse__put(out, indent + 1, "{");
-    lfuse__put_body(t, indent + 2, "");
-    lfuse__put(out, indent + 1, "}");
-    lfuse__put(out, indent + 1, "if (whole) {");
-    for (int j = 0; j < t->k->noperands; j++)
-        if (t->stored[j]) put_store_whole(t, indent + 2, j);
-    lfuse__put(out, indent + 1, "} else {");
-    put_stores_each(t, indent + 2);
-    lfuse__put(out, indent + 1, "}");
-    if (split) {
-        lfuse__put(out, indent + 1, "left -= LANES;");
-        lfuse__put(out, indent + 1, "j += LANES;");
-    }
-    lfuse__put(out, indent, "}");
+            lfuse__put(t->out, indent, "L_%s g%d;", lfuse__register_word(t->k->body->instr[i].type), i);
+}
+
+static void put_row(const void *text, int which, int indent)
+{
+    lfuse__put_offsets(text, indent, "i", which);
+}
+
+static void put_body(const void *text, int which, int indent)
+{
+    (void)which;
+    lfuse__put_body(text, indent, "");
+}
+
+void lfuse__put_lanes(const void *text, int which, int indent)
+{
+    const lfuse__text *t = text;
+    static const lfuse__place places[] = {
+        {"BASES", put_operands, BASES}, {"VALUES", put_operands, VALUES}, {"LOAD_ROW", put_operands, LOAD_ROW},
+        {"LOOK_UP_ROW", put_look_ups, true}, {"EACH", put_operands, EACH}, {"ABSENT", put_operands, ABSENT},
+        {"LOAD", put_operands, LOAD}, {"JOIN", put_operands, JOIN}, {"LOOK_UP", put_look_ups, false},
+        {"BODY", put_body, 0}, {"STORE_ROW", put_operands, STORE_ROW}, {"SPREAD", put_operands, SPREAD},
+        {"STORE", put_operands, STORE},
+        {"ROW", put_row, LFUSE__AT_LOADED | LFUSE__AT_STORED | LFUSE__AT_GATHERED | LFUSE__AT_ROW}, {NULL}};
+    const bool split = t->layout && t->k->rank > 1;
+    const int inner = split ? t->layout->division + (t->k->rank - 2) * (t->k->index64 ? 2 : 1) : 0;
+    const lfuse__parameter parameters[] = {
+        {"UX", .word = t->ux}, {"IX", .word = t->ix}, {"SPLIT", .number = split}, {"INNER", .number = inner}, {NULL}};
+    (void)which;
+    lfuse__put_text(t->out, indent, lfuse__text_pointwise_lanes, parameters, places, t);
 }

@@ -186,19 +186,13 @@ static void put_operands(const void *text, int which, int indent)
     }
 }
 
-static void put_uniform(const void *text, int which, int indent)
-{
-    (void)which;
-    lfuse__put_uniform(text, indent);
-}
-
 void lfuse__put_list_chunk(const void *text, int vector, int indent)
 {
     const lfuse__text *t = text;
     const lfuse__list_class *l = lfuse__class_list(t->k);
     const int shape = shape_operand(t->k), groups = t->grouped ? l->groups : 0;
     const lfuse__place places[] = {
-        {"SHAPE_OPERAND", put_shape, shape}, {"OPERANDS", put_operands, 0}, {"UNIFORM", put_uniform, 0}, {NULL}};
+        {"SHAPE_OPERAND", put_shape, shape}, {"OPERANDS", put_operands, 0}, {"UNIFORM", lfuse__put_uniform, 0}, {NULL}};
     char p[16];
     int steps = 0;
     while (1 << steps < l->carried) steps++;

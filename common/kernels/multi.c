@@ -82,12 +82,6 @@ static void text_init(lfuse__text *t, lfuse__strbuf *out, const lfuse__kernel_cl
 
 /* ---- the text: text/list_pointwise.k ---- */
 
-static void put_elements(const void *text, int single, int indent)
-{
-    if (single) lfuse__put_lanes_run(text, indent);
-    else lfuse__put_tile(text, indent);
-}
-
 /* What is stored once for the list is made of values that are loaded here, whatever the other groups have. */
 static void put_once_body(const void *text, int which, int indent)
 {
@@ -128,8 +122,8 @@ lfuse_status lfuse__multi_emit(lfuse__strbuf *out, const char *name, const lfuse
     const int items = single ? 1 : LFUSE__GROUP;
     const lfuse__place places[] = {
         {"ARGUMENTS", lfuse__put_list_arguments, items}, {"GROUP_STRIDE", lfuse__put_group_stride, !single},
-        {"CHUNK", lfuse__put_list_chunk, 1}, {"ELEMENTS", put_elements, single}, {"ONCE_BODY", put_once_body, 0},
-        {"ONCE_STORES", put_once_stores, 0}, {NULL}};
+        {"CHUNK", lfuse__put_list_chunk, 1}, {"ELEMENTS", single ? lfuse__put_lanes : lfuse__put_tile, 0},
+        {"ONCE_BODY", put_once_body, 0}, {"ONCE_STORES", put_once_stores, 0}, {NULL}};
     lfuse__text t;
     LFUSE__TRY(lfuse__list_check(name, k, facts));
     LFUSE__TRY(check_counts(k));

@@ -1,43 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every element of a loop by itself. */
+/* Every element of a loop by itself: the kernel is text/pointwise.k. */
 #include "common/base/error.h"
 #include "common/kernels/emit.h"
+#include "common/kernels/template.h"
 
-static void emit_items(const lfuse__text *t, const char *name, const lfuse__facts *facts)
-{
-    lfuse__strbuf *out = t->out;
-    const unsigned tile = lfuse__items_tile(t);
-    const bool loop = t->k->index64 || facts->elementwise_groups;
-    lfuse__put_powers(out, t->k->body);
-    lfuse__put_kernel(out, name, LFUSE__GROUP, t->layout->total, lfuse__kernel_buffers(t->k));
-    lfuse__put(out, 1, "const %s n = (%s)W(%d);", t->ux, t->ux, t->layout->count);
-    lfuse__put(out, 1, "const u32 vectors = (u32)W(%d);", t->layout->flags);
-    lfuse__put_memory(t);
-    lfuse__put_uniform(t, 1);
-    if (loop)
-        lfuse__put(out, 1, "for (u64 tile = GROUP(); tile * %u < n; tile += GROUPS()) {", tile);
-    else
-        lfuse__put(out, 1, "{");
-    lfuse__put(out, 2, "const %s start = (%s)(%s * %u);", t->ux, t->ux, loop ? "tile" : "GROUP()", tile);
-    lfuse__put_tile(t, 2);
-    lfuse__put(out, 1, "}");
-    lfuse__put(out, 0, "}");
-}
+#include "common/kernels/text/pointwise.k.h"
 
-static void emit_lanes(const lfuse__text *t, const char *name)
+static void put_memory(const void *text, int which, int indent)
 {
-    lfuse__strbuf *out = t->out;
-    lfuse__put_powers(out, t->k->body);
-    lfuse__put_kernel(out, name, 1, t->layout->total, lfuse__kernel_buffers(t->k));
-    lfuse__put(out, 1, "const %s n = (%s)W(%d);", t->ux, t->ux, t->layout->count);
-    lfuse__put(out, 1, "const u64 share = ((n + (u64)(LANES - 1)) / LANES + GROUPS() - 1) / GROUPS() * LANES;");
-    lfuse__put(out, 1, "if (GROUP() * share >= n) return;");
-    lfuse__put(out, 1, "const %s first = (%s)(GROUP() * share);", t->ux, t->ux);
-    lfuse__put(out, 1, "const %s last = n - first < share ? n : first + (%s)share;", t->ux, t->ux);
-    lfuse__put_memory(t);
-    lfuse__put_uniform(t, 1);
-    lfuse__put_lanes_run(t, 1);
-    lfuse__put(out, 0, "}");
+    (void)which, (void)indent;
+    lfuse__put_memory(text);
 }
 
 int lfuse__pointwise_words(const lfuse__kernel_class *k)
@@ -58,10 +30,16 @@ lfuse_status lfuse__pointwise_emit(lfuse__strbuf *out, const char *name, const l
     lfuse__text_init(&t, out, k, &layout);
     lfuse__items_shape(&t, 0);
     lfuse__uniform_find(&t);
-    if (facts->vector_lanes)
-        emit_lanes(&t, name);
-    else
-        emit_items(&t, name, facts);
+    const bool single = facts->vector_lanes;
+    const lfuse__place places[] = {{"MEMORY", put_memory, 0}, {"UNIFORM", lfuse__put_uniform, 0},
+                                   {"ELEMENTS", single ? lfuse__put_lanes : lfuse__put_tile, 0}, {NULL}};
+    const lfuse__parameter parameters[] = {
+        {"NAME", .word = name}, {"ITEMS", .number = single ? 1 : LFUSE__GROUP}, {"WORDS", .number = layout.total},
+        {"BUFFERS", .number = lfuse__kernel_buffers(k)}, {"TILE", .number = (int)lfuse__items_tile(&t)},
+        {"SINGLE", .number = single}, {"UX", .word = t.ux}, {"COUNT", .number = layout.count},
+        {"VECTORS", .number = layout.flags}, {"ROUNDS", .number = k->index64 || facts->elementwise_groups}, {NULL}};
+    lfuse__put_powers(out, k->body);
+    lfuse__put_text(out, 0, lfuse__text_pointwise, parameters, places, &t);
     return lfuse__strbuf_check(out);
 }
 

@@ -41,8 +41,10 @@ void lfuse__put_steady(const lfuse__text *t, int indent, int j)
                j);
 }
 
-void lfuse__put_uniform(const lfuse__text *t, int indent)
+void lfuse__put_uniform(const void *text, int which, int indent)
 {
+    const lfuse__text *t = text;
+    (void)which;
     for (int j = 0; j < t->k->noperands; j++)
         if (t->steady[j]) lfuse__put_steady(t, indent, j);
     for (int i = 0; i < t->k->body->ninstr; i++)
