@@ -56,7 +56,7 @@ typedef struct lfuse__text {
     lfuse__of_list list;
     bool still;                       /* list kernels: p<j> stay where the member begins, not the chunk */
     const char *pitch;                /* row kernels: what neighbours of a row are apart; NULL: one element */
-    bool grouped;                     /* numbers are variables n<i>, chosen by group */
+    bool grouped;                     /* numbers are variables n_<i>, chosen by group */
     bool loaded[LFUSE__MAX_OPERANDS]; /* by the body, from where the loop stands: not gathered */
     bool stored[LFUSE__MAX_OPERANDS];
     bool steady[LFUSE__MAX_OPERANDS]; /* loaded once, before the loop, for what is uniform: not among `loaded` */
@@ -73,11 +73,6 @@ void lfuse__put(lfuse__strbuf *out, int indent, const char *format, ...) LFUSE_P
  */
 #define LFUSE__BEGIN "BEGIN"
 void lfuse__put_kernel(lfuse__strbuf *out, const char *name, int group, int words, int buffers);
-/* `beside`: so many groups are to fit a compute unit's registers; 0: as many as do. */
-void lfuse__put_kernel_beside(lfuse__strbuf *out, const char *name, int group, int beside, int words, int buffers);
-
-/* The same without that word: for a kernel that reads what nobody writes before it says so. */
-void lfuse__put_kernel_head(lfuse__strbuf *out, const char *name, int group, int beside, int words, int buffers);
 
 /* "f32" ... "bool" of memory; "f32", "f64", "i32", "b" of registers. */
 const char *lfuse__memory_word(lfuse_type type);

@@ -24,19 +24,8 @@ void lfuse__put(lfuse__strbuf *out, int indent, const char *format, ...)
 
 void lfuse__put_kernel(lfuse__strbuf *out, const char *name, int group, int words, int buffers)
 {
-    lfuse__put_kernel_beside(out, name, group, 0, words, buffers);
-}
-
-void lfuse__put_kernel_head(lfuse__strbuf *out, const char *name, int group, int beside, int words, int buffers)
-{
-    if (beside) lfuse__put(out, 0, "KERNEL_BESIDE(%s, %d, %d, %d, PARAMS_%d)", name, group, beside, words, buffers);
-    else lfuse__put(out, 0, "KERNEL(%s, %d, %d, PARAMS_%d)", name, group, words, buffers);
+    lfuse__put(out, 0, "KERNEL(%s, %d, %d, PARAMS_%d)", name, group, words, buffers);
     lfuse__put(out, 0, "{");
-}
-
-void lfuse__put_kernel_beside(lfuse__strbuf *out, const char *name, int group, int beside, int words, int buffers)
-{
-    lfuse__put_kernel_head(out, name, group, beside, words, buffers);
     lfuse__put(out, 1, LFUSE__BEGIN);
 }
 
