@@ -19,11 +19,14 @@ kernel_texts = \
 	%reldir%/text/gemm_mma_operand.k %reldir%/text/gemm_schedule.k %reldir%/text/gemm_simt.k \
 	%reldir%/text/gemm_simt_loop.k %reldir%/text/gemm_simt_operand.k %reldir%/text/gemm_skinny.k \
 	%reldir%/text/gemm_skinny_store.k %reldir%/text/gemm_split_k.k %reldir%/text/grid_stride.k \
-	%reldir%/text/group_stride.k %reldir%/text/list_broadcast.k %reldir%/text/list_chunk.k %reldir%/text/list_fold.k \
-	%reldir%/text/list_lines.k %reldir%/text/list_operand.k %reldir%/text/list_partial.k \
-	%reldir%/text/list_pointwise.k %reldir%/text/mlp.k %reldir%/text/mlp_weights.k \
-	%reldir%/text/pointwise.k %reldir%/text/pointwise_lanes.k %reldir%/text/pointwise_tile.k \
-	%reldir%/text/scatter.k
+	%reldir%/text/group_stride.k %reldir%/text/list_broadcast.k %reldir%/text/list_chunk.k \
+	%reldir%/text/list_fold.k %reldir%/text/list_lines.k %reldir%/text/list_operand.k %reldir%/text/list_partial.k \
+	%reldir%/text/list_pointwise.k %reldir%/text/mlp.k %reldir%/text/mlp_weights.k %reldir%/text/pointwise.k \
+	%reldir%/text/pointwise_lanes.k %reldir%/text/pointwise_tile.k %reldir%/text/rows_counter.k \
+	%reldir%/text/rows_fold.k %reldir%/text/rows_fold_row.k %reldir%/text/rows_item.k \
+	%reldir%/text/rows_item_segment.k %reldir%/text/rows_segments.k %reldir%/text/rows_single.k \
+	%reldir%/text/rows_single_segment.k %reldir%/text/rows_team.k %reldir%/text/rows_team_rows.k \
+	%reldir%/text/rows_team_segment.k %reldir%/text/rows_team_sweep.k %reldir%/text/scan.k %reldir%/text/scatter.k
 BUILT_SOURCES += $(kernel_texts:.k=.k.h)
 CLEANFILES += $(kernel_texts:.k=.k.h)
 EXTRA_DIST += $(kernel_texts)

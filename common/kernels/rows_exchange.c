@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The fold of a segment's lanes by the work-items of a team, which exchange values. */
+/*
+ * The fold of a segment's lanes by the work-items of a team, which exchange values. It is written here, not a file: one
+ * step after the other, each a few words of every reduction, over distances that the width of the team tells. Of
+ * loops over 32, 16 ... compilers would leave some, and put their arrays into memory.
+ */
 #include <stdio.h>
 
 #include "common/kernels/rows.h"

@@ -238,7 +238,8 @@ void lfuse__rows_put_team_local(lfuse__rows *r)
 
 /* ---- places ---- */
 
-enum { COUNTER, COUNTER_END, REGISTERS, LAST_REGISTERS, ALL_REGISTERS, OPERANDS, BASES, ROW_STORES };
+/* REGISTERS are those of the row that are known before the sweep, LAST_REGISTERS behind the last, ALL_REGISTERS all. */
+enum { COUNTER, COUNTER_END, REGISTERS, LAST_REGISTERS, ALL_REGISTERS, OPERANDS, OFFSETS, BASES, NEXT, ROW_STORES };
 
 static void put_place(const void *context, int which, int indent)
 {
@@ -252,16 +253,19 @@ static void put_place(const void *context, int which, int indent)
     case LAST_REGISTERS: lfuse__rows_put_phase(r, indent, r->nsweeps, true); break;
     case ALL_REGISTERS: lfuse__rows_put_phase(r, indent, 0, true); break;
     case OPERANDS: lfuse__rows_put_operands(r); break;
+    case OFFSETS: lfuse__rows_put_offsets(r, indent); break;
     case BASES: lfuse__rows_put_bases(r, indent); break;
+    case NEXT: lfuse__rows_put_next(r, indent); break;
     case ROW_STORES: lfuse__rows_put_row_stores(r, indent); break;
     }
 }
 
 static const lfuse__place places[] = {
-    {"COUNTER", put_place, COUNTER},       {"COUNTER_END", put_place, COUNTER_END},
-    {"REGISTERS", put_place, REGISTERS},   {"LAST_REGISTERS", put_place, LAST_REGISTERS},
-    {"OPERANDS", put_place, OPERANDS},     {"ALL_REGISTERS", put_place, ALL_REGISTERS},
-    {"BASES", put_place, BASES},           {"ROW_STORES", put_place, ROW_STORES},
+    {"COUNTER", put_place, COUNTER},     {"COUNTER_END", put_place, COUNTER_END},
+    {"REGISTERS", put_place, REGISTERS}, {"LAST_REGISTERS", put_place, LAST_REGISTERS},
+    {"OPERANDS", put_place, OPERANDS},   {"ALL_REGISTERS", put_place, ALL_REGISTERS},
+    {"OFFSETS", put_place, OFFSETS},     {"BASES", put_place, BASES},
+    {"NEXT", put_place, NEXT},           {"ROW_STORES", put_place, ROW_STORES},
     {NULL, NULL, 0},
 };
 

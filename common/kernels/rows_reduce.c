@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * REDUCEs of row kernels: lanes that gather and fold, the counter of segments, and segments whose results wait in
- * memory for a kernel of their own.
+ * REDUCEs of row kernels: lanes that gather and fold, and segments whose results wait in memory for a kernel of their
+ * own. These are statements of text/rows_*.k, which depend on the reduction.
  */
 #include <stdio.h>
 #include <string.h>

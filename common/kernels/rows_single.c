@@ -114,12 +114,6 @@ static void put_segment(const void *context, int which, int indent)
     lfuse__rows_put_file(context, indent, lfuse__text_rows_single_segment, NULL, places);
 }
 
-static void put_next(const void *context, int which, int indent)
-{
-    (void)which;
-    lfuse__rows_put_next(((const lfuse__rows_file *)context)->r, indent);
-}
-
 void lfuse__rows_put_single_segment(const lfuse__rows *r, int indent)
 {
     put_segment(&(lfuse__rows_file){.r = r}, 0, indent);
@@ -142,8 +136,7 @@ static void put_sweeps(const void *context, int which, int indent)
 
 void lfuse__rows_emit_single(lfuse__rows *r, const char *name)
 {
-    static const lfuse__place places[] = {{"FOLD_SEGMENT", put_segment, 0}, {"NEXT", put_next, 0},
-                                          {"SWEEPS", put_sweeps, 0}, {NULL, NULL, 0}};
+    static const lfuse__place places[] = {{"FOLD_SEGMENT", put_segment, 0}, {"SWEEPS", put_sweeps, 0}, {NULL, NULL, 0}};
     const bool partial = r->mapping.form == LFUSE__ROWS_PARTIAL;
     const lfuse__parameter parameters[] = {{"NAME", .word = name}, {"PARTIAL", .number = partial}, {NULL}};
 

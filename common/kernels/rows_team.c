@@ -87,12 +87,6 @@ static void put_indices(const void *context, int which, int indent)
     }
 }
 
-static void put_offsets(const void *context, int which, int indent)
-{
-    (void)which;
-    lfuse__rows_put_offsets(((const lfuse__rows_file *)context)->r, indent);
-}
-
 /* Row loads of what is the same for all rows. */
 static void find_early(lfuse__rows *r)
 {
@@ -133,8 +127,8 @@ static void put_sweep_loads(const void *context, int which, int indent)
 static void put_sweep(const lfuse__team *t, int indent, int sweep, bool in_loop)
 {
     static const lfuse__place places[] = {
-        {"PLACES_OF_NEXT", put_places_of_next, 0}, {"LOAD_NEXT", put_sweep_loads, NEXT}, {"OFFSETS", put_offsets, 0},
-        {"LOAD_INDICES", put_indices, 0}, {"LOAD_AHEAD", put_sweep_loads, AHEAD}, {"FOLD_CHUNKS", put_chunks, 0},
+        {"PLACES_OF_NEXT", put_places_of_next, 0}, {"LOAD_NEXT", put_sweep_loads, NEXT},
+        {"LOAD_AHEAD", put_sweep_loads, AHEAD}, {"LOAD_INDICES", put_indices, 0}, {"FOLD_CHUNKS", put_chunks, 0},
         {NULL, NULL, 0},
     };
     const int last = t->r->nsweeps - 1;
@@ -217,7 +211,7 @@ static void put_rows(const void *context, int access, int indent)
     static const lfuse__place places[] = {
         {"DECLARE_HELD", put_held, DECLARE_HELD}, {"LOAD_HELD", put_held, LOAD_HELD}, {"LOAD_ROW", put_held, LOAD_ROW},
         {"PLACES", put_places, false}, {"PLACES_AHEAD", put_places, true}, {"FIXED_REGISTERS", put_fixed_registers, 0},
-        {"OFFSETS", put_offsets, 0}, {"LOAD_INDICES", put_indices, 0}, {"SWEEPS", put_sweeps, 0}, {NULL, NULL, 0},
+        {"LOAD_INDICES", put_indices, 0}, {"SWEEPS", put_sweeps, 0}, {NULL, NULL, 0},
     };
     lfuse__team t = *(const lfuse__team *)((const lfuse__rows_file *)context)->form;
     bool indices[LFUSE__ROW_INSTR];
