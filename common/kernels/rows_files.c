@@ -23,7 +23,7 @@ static const struct {
 /* Of the values, or of the indices, of one REDUCE. */
 typedef struct field {
     const char *type;
-    char identity[64], x[64], y[64]; /* x, y: the first and the last argument of a statement */
+    char identity[64], x[64], y[64], function[32]; /* of the first, the last and the second argument of a statement */
 } field;
 
 /* A statement: what stands before its parenthesis, and between its commas. */
@@ -58,12 +58,12 @@ static int name_of(const char *argument)
     return n;
 }
 
-/* lane[0] or lane_1[0], as that of a REDUCE is called. */
+/* lane[0] or lane_1[0], as that of a REDUCE is called; what has no name there is no word for a compiler. */
 static lfuse__lane lane_of(const char *argument, char letters[3])
 {
     const int n = name_of(argument);
 
-    letters[0] = *names[n].value, letters[1] = *names[n].index, letters[2] = '\0';
+    letters[0] = n < 0 ? '?' : *names[n].value, letters[1] = n < 0 ? '?' : *names[n].index, letters[2] = '\0';
     return (lfuse__lane){letters, argument + strcspn(argument, "[")};
 }
 
@@ -83,12 +83,16 @@ static field field_of(const lfuse__rows *r, int i, bool index, const call *c)
     else lfuse__rows_identity(r, i, f.identity, sizeof f.identity);
     expand(c->at[0], i, index, f.x, sizeof f.x);
     expand(c->at[c->last], i, index, f.y, sizeof f.y);
+    if (c->last) snprintf(f.function, sizeof f.function, "%s_%s", c->at[1], f.type);
     return f;
 }
 
 /* ---- statements ---- */
 
-/* What is written of values and, where there are some, of indices. X, Y, ARG: the first, last and second argument. */
+/*
+ * What is written of values and, where there are some, of indices. X and Y are the first and the last argument, ARG is
+ * the second one as it stands, F a function of that name.
+ */
 static const struct {
     const char *name, *text;
 } simple[] = {
@@ -96,6 +100,7 @@ static const struct {
     {"LOCAL", "\n\nLOCAL(S_T, X, ARG)\n"}, /* (part, 8): local memory, of all sweeps */
     {"CLEAR", "\n\nX = IDENTITY;\n"},      /* (lane[0]): nothing gathered */
     {"COPY", "\n\nX = Y;\n"},              /* (to, from) */
+    {"LET", "\n\nconst L_T X = F(Y);\n"},  /* (half, HALF8, lane[0]): declared */
 };
 
 static void put_simple(const lfuse__rows *r, int indent, int i, const call *c, const char *text)
@@ -104,7 +109,7 @@ static void put_simple(const lfuse__rows *r, int indent, int i, const call *c, c
         const field f = field_of(r, i, index, c);
         const lfuse__parameter parameters[] = {{"T", .word = f.type}, {"IDENTITY", .word = f.identity},
                                                {"X", .word = f.x}, {"Y", .word = f.y}, {"ARG", .word = c->at[1]},
-                                               {NULL}};
+                                               {"F", .word = f.function}, {NULL}};
         lfuse__put_text(r->t.out, indent, text, parameters, NULL, NULL);
     }
 }
@@ -124,15 +129,6 @@ static void put_combine(const lfuse__rows *r, int indent, int i, const call *c)
 {
     char to[3], low[3], high[3];
     lfuse__rows_put_combine(r, indent, i, lane_of(c->at[0], to), lane_of(c->at[1], low), lane_of(c->at[2], high));
-}
-
-/* LET(half, HALF8, lane[0]): declared, as that function of something. */
-static void put_let(const lfuse__rows *r, int indent, int i, const call *c)
-{
-    for (int index = 0; index <= lfuse__rows_indexed(r, i); index++) {
-        const field f = field_of(r, i, index, c);
-        lfuse__put(r->t.out, indent, "const L_%s %s = %s_%s(%s);", f.type, f.x, c->at[1], f.type, f.y);
-    }
 }
 
 /* EMPTY(total): declared, with what an empty row gives. */
@@ -190,9 +186,9 @@ static const struct {
     const char *name;
     put_one *put;
 } others[] = {
-    {"DECLARE", put_declare}, {"COMBINE", put_combine}, {"EMPTY", put_empty},         {"RESULT", put_result},
-    {"TOTAL", put_total},     {"FETCH", put_fetch},     {"SUBTREE", put_subtree},     {"FOLD_LANES", put_fold_lanes},
-    {"BUTTERFLY", put_butterfly}, {"LET", put_let},
+    {"DECLARE", put_declare}, {"COMBINE", put_combine}, {"EMPTY", put_empty},     {"RESULT", put_result},
+    {"TOTAL", put_total},     {"FETCH", put_fetch},     {"SUBTREE", put_subtree}, {"FOLD_LANES", put_fold_lanes},
+    {"BUTTERFLY", put_butterfly},
 };
 
 /* Once for each REDUCE that is meant: of the sweep, or of all sweeps; the one with a number behind the name alone. */
