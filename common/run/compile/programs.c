@@ -14,7 +14,7 @@
 #include "common/run/compile/bundle.h"
 #include "common/run/compile/entry.h"
 
-enum { PROGRAM_TEXT = 6000 /* characters from which on a program takes no more kernels */, MOST_PROGRAMS = 16,
+enum { PROGRAM_TEXT = 7000 /* characters from which on a program takes no more kernels */, MOST_PROGRAMS = 16,
        PROGRAMS = MOST_PROGRAMS + 1 /* and the one that writes tables */ };
 
 typedef struct job {
