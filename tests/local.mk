@@ -8,14 +8,14 @@
 # They are linked with tests/support, the library's objects and Check unless they name other libraries (_LDADD).
 
 # check-host runs the programs that need no driver of this machine, or find none, and check-threads those that start
-# threads: for builds with sanitizers, which drivers are not made for. check_host and check_strassen of kernels, and
-# check_transports, stay out as well: with sanitizers the compiler takes minutes for theirs, and cases and random graphs
-# run kernels of all families. So do three programs that look at many results of calls which others make too.
+# threads: for builds with sanitizers, which drivers are not made for. check_host of kernels, check_strassen of matmul
+# and check_transports stay out as well: with sanitizers the compiler takes minutes for theirs, and cases and random
+# graphs run kernels of all families. So do three programs that look at many results of calls which others make too.
 driver_tests = tests/kernels/check_host tests/run/check_foreach tests/optim/check_trajectories tests/run/check_rows \
 	tests/backends/check_opencl% tests/backends/check_foreign_% \
 	tests/backends/check_launches_% tests/backends/check_unfit_% tests/backends/check_other_% \
 	tests/cases/check_large tests/kernels/check_nvrtc tests/kernels/check_devices \
-	tests/kernels/check_strassen tests/run/check_transports
+	tests/matmul/check_strassen tests/run/check_transports
 thread_tests = tests/run/check_threads
 
 TEST_EXTENSIONS = .sh
@@ -51,6 +51,7 @@ include tests/stub/local.mk
 include tests/random/local.mk
 include tests/cases/local.mk
 include tests/kernels/local.mk
+include tests/matmul/local.mk
 include tests/base/local.mk
 include tests/graph/local.mk
 include tests/oracle/local.mk

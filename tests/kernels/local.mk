@@ -1,41 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
 kernel_cases = %reldir%/arrive.c %reldir%/bounds.c %reldir%/bundles.c %reldir%/cases.c %reldir%/cases.h \
-	%reldir%/choose.h \
-	%reldir%/classes.c \
-	%reldir%/classes.h %reldir%/grouped.c %reldir%/host.c %reldir%/host.h %reldir%/lines.c %reldir%/look_ups.c \
-	%reldir%/members.c %reldir%/networks.c %reldir%/networks.h %reldir%/product_classes.h %reldir%/products.c \
-	%reldir%/row_look_ups.c \
-	%reldir%/rig.c %reldir%/rig.h \
-	%reldir%/row_classes.c %reldir%/row_classes.h %reldir%/rows.c %reldir%/strassen.c \
-	%reldir%/tiles.c %reldir%/made.c %reldir%/sums.c
+	%reldir%/classes.c %reldir%/classes.h %reldir%/grouped.c %reldir%/host.c %reldir%/host.h %reldir%/lines.c \
+	%reldir%/look_ups.c %reldir%/made.c %reldir%/members.c %reldir%/networks.c %reldir%/networks.h \
+	%reldir%/products.c %reldir%/rig.c %reldir%/rig.h %reldir%/row_classes.c %reldir%/row_classes.h \
+	%reldir%/row_look_ups.c %reldir%/rows.c %reldir%/strassen.c %reldir%/sums.c %reldir%/tiles.c \
+	tests/matmul/choose.h
 
-check_PROGRAMS += %reldir%/check_emit %reldir%/check_product_tiles %reldir%/check_product_cost \
-	%reldir%/check_rows_choose %reldir%/check_host \
-	%reldir%/check_devices \
-	%reldir%/check_strassen %reldir%/probe-d3
-TESTS += %reldir%/check_emit %reldir%/check_product_tiles %reldir%/check_product_cost \
-	%reldir%/check_rows_choose %reldir%/check_host \
-	%reldir%/check_devices \
-	%reldir%/check_strassen
+check_PROGRAMS += %reldir%/check_emit %reldir%/check_rows_choose %reldir%/check_host %reldir%/check_devices \
+	%reldir%/probe-d3
+TESTS += %reldir%/check_emit %reldir%/check_rows_choose %reldir%/check_host %reldir%/check_devices
 check_PROGRAMS += %reldir%/check_layout %reldir%/check_key %reldir%/check_template
 TESTS += %reldir%/check_layout %reldir%/check_key %reldir%/check_template
 tests_kernels_check_layout_SOURCES = %reldir%/check_layout.c %reldir%/classes.c %reldir%/classes.h
 tests_kernels_check_key_SOURCES = %reldir%/check_key.c
 tests_kernels_check_template_SOURCES = %reldir%/check_template.c
 tests_kernels_check_emit_SOURCES = %reldir%/check_emit.c %reldir%/classes.c %reldir%/classes.h
-tests_kernels_check_product_tiles_SOURCES = %reldir%/check_product_tiles.c $(kernel_cases)
-tests_kernels_check_product_tiles_LDADD = $(LDADD) -lm
-tests_kernels_check_product_cost_SOURCES = %reldir%/check_product_cost.c $(kernel_cases)
-tests_kernels_check_product_cost_LDADD = $(LDADD) -lm
 tests_kernels_check_rows_choose_SOURCES = %reldir%/check_rows_choose.c %reldir%/classes.c %reldir%/classes.h \
 	%reldir%/row_classes.c %reldir%/row_classes.h
 tests_kernels_check_host_SOURCES = %reldir%/check_host.c $(kernel_cases)
 tests_kernels_check_host_LDADD = tests/stub/libstub.la $(LDADD) -lm
 tests_kernels_check_devices_SOURCES = %reldir%/check_devices.c $(kernel_cases)
 tests_kernels_check_devices_LDADD = $(LDADD) -lm
-
-tests_kernels_check_strassen_SOURCES = %reldir%/check_strassen.c $(kernel_cases)
-tests_kernels_check_strassen_LDADD = tests/stub/libstub.la $(LDADD) -lm
 
 # Run by hand: counts of differing bits on every device.
 tests_kernels_probe_d3_SOURCES = %reldir%/probe_d3.c $(kernel_cases)
@@ -47,8 +32,3 @@ TESTS += %reldir%/check_nvrtc
 endif
 tests_kernels_check_nvrtc_SOURCES = %reldir%/check_nvrtc.c $(kernel_cases)
 tests_kernels_check_nvrtc_LDADD = $(LDADD) -lm
-
-check_PROGRAMS += %reldir%/check_network
-TESTS += %reldir%/check_network
-tests_kernels_check_network_SOURCES = %reldir%/check_network.c %reldir%/classes.c %reldir%/classes.h \
-	%reldir%/networks.c %reldir%/networks.h

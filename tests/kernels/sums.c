@@ -6,7 +6,7 @@
  */
 #include "common/base/error.h"
 #include "common/matmul/problem.h"
-#include "tests/kernels/choose.h"
+#include "tests/matmul/choose.h"
 #include "tests/kernels/cases.h"
 #include "tests/kernels/host.h"
 #include "tests/support/main.h"

@@ -1,16 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 check_PROGRAMS += tests/plan/check_body tests/plan/check_plan tests/plan/check_views tests/plan/check_lower \
 	tests/plan/check_rows tests/plan/check_phases tests/plan/check_bundles tests/plan/check_time \
-	tests/plan/check_layout \
-	tests/plan/check_reuse tests/plan/check_sink tests/plan/check_members tests/plan/check_counts \
-	tests/plan/check_provider \
-	tests/plan/check_strassen tests/plan/check_strassen_cost tests/plan/check_products tests/plan/check_prologue
+	tests/plan/check_layout tests/plan/check_reuse tests/plan/check_sink tests/plan/check_members \
+	tests/plan/check_counts tests/plan/check_strassen tests/plan/check_products tests/plan/check_prologue
 TESTS += tests/plan/check_body tests/plan/check_plan tests/plan/check_views tests/plan/check_lower \
-	tests/plan/check_rows \
-	tests/plan/check_phases tests/plan/check_bundles tests/plan/check_time tests/plan/check_layout \
-	tests/plan/check_reuse \
-	tests/plan/check_sink tests/plan/check_members tests/plan/check_counts tests/plan/check_provider \
-	tests/plan/check_strassen tests/plan/check_strassen_cost tests/plan/check_products tests/plan/check_prologue
+	tests/plan/check_rows tests/plan/check_phases tests/plan/check_bundles tests/plan/check_time \
+	tests/plan/check_layout tests/plan/check_reuse tests/plan/check_sink tests/plan/check_members \
+	tests/plan/check_counts tests/plan/check_strassen tests/plan/check_products tests/plan/check_prologue
 tests_plan_check_body_SOURCES = %reldir%/check_body.c
 tests_plan_check_plan_SOURCES = %reldir%/check_plan.c %reldir%/rig.c %reldir%/rig.h
 tests_plan_check_layout_SOURCES = %reldir%/check_layout.c
@@ -24,8 +20,6 @@ tests_plan_check_sink_SOURCES = %reldir%/check_sink.c %reldir%/rig.c %reldir%/ri
 tests_plan_check_phases_SOURCES = %reldir%/check_phases.c %reldir%/rig.c %reldir%/rig.h
 tests_plan_check_members_SOURCES = %reldir%/check_members.c %reldir%/rig.c %reldir%/rig.h
 tests_plan_check_strassen_SOURCES = %reldir%/check_strassen.c %reldir%/rig.c %reldir%/rig.h
-tests_plan_check_strassen_cost_SOURCES = %reldir%/check_strassen_cost.c %reldir%/rig.c %reldir%/rig.h
-tests_plan_check_provider_SOURCES = %reldir%/check_provider.c %reldir%/rig.c %reldir%/rig.h
 tests_plan_check_products_SOURCES = %reldir%/check_products.c %reldir%/rig.c %reldir%/rig.h
 tests_plan_check_prologue_SOURCES = %reldir%/check_prologue.c %reldir%/rig.c %reldir%/rig.h
 tests_plan_check_counts_SOURCES = %reldir%/check_counts.c %reldir%/rig.c %reldir%/rig.h

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Shorter ways to ask for a product of given sizes. */
-#ifndef TESTS_KERNELS_CHOOSE_H
-#define TESTS_KERNELS_CHOOSE_H
+#ifndef TESTS_MATMUL_CHOOSE_H
+#define TESTS_MATMUL_CHOOSE_H
 
 #include "common/matmul/problem.h"
 

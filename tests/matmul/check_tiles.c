@@ -3,9 +3,9 @@
 #include "common/base/error.h"
 #include "common/matmul/problem.h"
 #include "common/matmul/tile.h"
-#include "tests/kernels/choose.h"
+#include "tests/matmul/choose.h"
 #include "tests/kernels/host.h"
-#include "tests/kernels/product_classes.h"
+#include "tests/matmul/classes.h"
 #include "tests/support/main.h"
 
 static uint64_t groups_of(const lfuse__facts *facts, int64_t m, int64_t n, int64_t k)

@@ -5,9 +5,9 @@
  */
 #include "common/base/error.h"
 #include "common/matmul/tile.h"
-#include "tests/kernels/choose.h"
+#include "tests/matmul/choose.h"
 #include "tests/kernels/host.h"
-#include "tests/kernels/product_classes.h"
+#include "tests/matmul/classes.h"
 #include "tests/support/main.h"
 
 TEST_CASE("tiles")

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A device and classes of plain products, for the tests of tiles. */
-#ifndef TESTS_KERNELS_PRODUCT_CLASSES_H
-#define TESTS_KERNELS_PRODUCT_CLASSES_H
+#ifndef TESTS_MATMUL_CLASSES_H
+#define TESTS_MATMUL_CLASSES_H
 
 #include <check.h>
 #include <string.h>
 
 #include "common/base/error.h"
 #include "common/matmul/problem.h"
-#include "tests/kernels/choose.h"
 #include "tests/kernels/classes.h"
+#include "tests/matmul/choose.h"
 
 enum { UNITS = 132 };
 
