@@ -9,7 +9,7 @@
 
 #include "common/base/facts.h"
 
-enum { LFUSE__STRASSEN_LEVELS = 2, LFUSE__STRASSEN_TILES = 3 };
+enum { LFUSE__STRASSEN_WORTH = 2, LFUSE__STRASSEN_TILES = 3 };
 
 /* Rows and their sums: common/kernels/rows_choose.c, rows_hold.c. */
 typedef struct lfuse__rows_costs {
@@ -30,7 +30,7 @@ typedef struct lfuse__strassen_costs {
     double narrow_ends; /* the same on tensor cores */
     double launch;      /* seconds from one kernel to the next */
     double least;       /* seconds: what takes less at the device's rate is bound by latencies */
-    double streaming[LFUSE__STRASSEN_LEVELS + 1]; /* of the rate of copies, what a kernel of 7^L matrices reaches */
+    double streaming[LFUSE__STRASSEN_WORTH + 1]; /* of the rate of copies, what a kernel of 7^L matrices reaches */
     struct {
         double rows, columns;
         double rate; /* of that of the largest */
@@ -40,12 +40,11 @@ typedef struct lfuse__strassen_costs {
 
 /*
  * Which products the library of the device's own maker computes faster than the library's own tiles: matmul/provider.c.
- * A product's range is the first that holds it, for types of f32 from the first range on, for others the last. In each,
- * tiles are faster up to so many multiplications.
+ * Products of f32 take the first range whose bounds they meet, m, n >= fewest and k <= deepest; other types take the
+ * last range. Tiles are faster up to `products` multiplications.
  */
 typedef struct lfuse__tiles_range {
-    int64_t fewest;  /* rows, and columns */
-    int64_t deepest; /* k */
+    int64_t fewest, deepest;
     double products;
 } lfuse__tiles_range;
 enum { LFUSE__TILES_RANGES = 5 };
@@ -67,10 +66,12 @@ typedef struct lfuse__parts_costs {
 /* Products by tiles: common/matmul/tile_cost.c. Times in cycles. */
 typedef struct lfuse__tiles_costs {
     bool fitted;          /* to this device: the columns `wait` and `rate` of the table of shapes */
-    double wait;          /* of any shape, where it is not: beside the products of a k-tile */
-    double operand;       /* then too: products that a work-item does in the time of an element from local memory */
-    double cache_bytes;   /* then too: that a compute unit gets from the cache in a cycle, for local memory */
-    double units;         /* then too: how much faster tensor cores are */
+    /* Where they are not, of any shape: */
+    double wait;          /* beside the products of a k-tile */
+    double operand;       /* products that a work-item does in the time of an element from local memory */
+    double cache_bytes;   /* that a compute unit gets from the cache in a cycle, for local memory */
+    double units;         /* how many times the rate tensor cores have */
+    /* Always: */
     double start;         /* of a launch beside its groups' products */
     double another_round; /* of each round of groups behind the first */
     double slicing;       /* of an element of a tile for each slice but the first: they are added in local memory */

@@ -64,7 +64,8 @@ typedef enum lfuse__epilogue {
     LFUSE__EP_BIAS,      /* alpha * acc + beta * c + bias[j] */
     LFUSE__EP_RELU,      /* max(..., 0) */
     LFUSE__EP_BIAS_RELU, /* max(... + bias[j], 0) */
-    LFUSE__EP_BIAS_GELU_TANH
+    LFUSE__EP_BIAS_GELU_TANH,
+    LFUSE__EPS
 } lfuse__epilogue;
 
 /*

@@ -23,7 +23,7 @@ typedef struct lfuse__kernel_family {
                    lfuse__packed *packed);
     /*
      * Sets in the class what the sizes of an instance decide: of kernels over rows, so many of this length, which is
-     * `fixed` where all sizes give this one. The same between two powers of 2, but for what is made for one length.
+     * `fixed` where all sizes give this one. It decides alike for all sizes between two powers of 2, unless `fixed`.
      * NULL: nothing is decided by sizes, or the family has other callers for that.
      */
     void (*choose)(const lfuse__facts *facts, uint64_t rows, uint64_t length, bool fixed, lfuse__kernel_class *k);
@@ -36,7 +36,7 @@ typedef struct lfuse__kernel_family {
     int (*buffers)(const lfuse__kernel_class *k);
     int own_buffers;
     lfuse__carry carry; /* list kernels: which of them finds its members in the argument block */
-    bool launches;      /* something is launched whatever the sizes are: without elements there is no launch */
+    bool launches;      /* an operation always launches: without elements there is no operation */
     const char *late;   /* what a kernel is for that no plan has foreseen, in messages; NULL: other strides or sizes */
 } lfuse__kernel_family;
 

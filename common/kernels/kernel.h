@@ -280,7 +280,7 @@ typedef struct lfuse__bundle_part {
     uint64_t differs[LFUSE__MAX_WORDS / 64 + 1]; /* bit i: argument word i is not the same for all of them */
 } lfuse__bundle_part;
 typedef struct lfuse__bundle lfuse__bundle;
-/* Copies the parts; the bodies of their classes have to stay. Which words differ is forgone for operands: they do. */
+/* Copies the parts; the bodies of their classes have to stay. `differs` is ignored for words of operands, which do. */
 lfuse_status lfuse__bundle_create(int nparts, const lfuse__bundle_part *parts, lfuse__bundle **bundle);
 void lfuse__bundle_destroy(lfuse__bundle *bundle);
 int lfuse__bundle_parts(const lfuse__bundle *b, const lfuse__bundle_part **parts);
@@ -295,7 +295,8 @@ typedef struct lfuse__bundle_launch {
     unsigned group, nwords;
     uint64_t *words; /* [lfuse__bundle_words()], the caller's */
 } lfuse__bundle_launch;
-/* Memory arguments: the slots, then the report buffer. Distinct memories of one launch at most; 0: as addresses. */
+/* Memory arguments: the slots, then the report buffer. The most distinct memories of one launch; 0: operands
+ * are addresses. */
 int lfuse__bundle_slots(const lfuse__bundle *b, const lfuse__facts *facts);
 int lfuse__bundle_buffers(const lfuse__bundle *b, const lfuse__facts *facts);
 int lfuse__bundle_words(const lfuse__bundle *b);

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The products of the members of two lists: list kernels (kernel.h: tables, carried places, buffers as `partial`, of
- * which 2 is the workspace), whose chunks are blocks of one member's result, of length 1: `start` is the number of the
- * block in its member. The class: `product.grouped`, and of the operands A, B and the sum as in problem.h; the
- * epilogue's are UNIT (elements), ROW, COLUMN, MATRIX, or REPEAT; the last is the shape: matrices, m, n, k of each
- * member, then of each other operand, in order, how many elements lie from row to row and from matrix to matrix of the
- * member: of A, B and UNIT ones, nothing of others.
+ * which 2 is the workspace). A chunk is a block of one member's result, of length 1; `start` is the block's index in
+ * the member. The class has A, B and the sum as problem.h says, then
+ *   - the epilogue's operands: UNIT (an element for each of the result), ROW, COLUMN, MATRIX, or REPEAT;
+ *   - the shape, last: of each member the numbers matrices, m, n, k, then for each other operand, in order, its row
+ *     stride and its matrix stride in elements. These two are used of A, B and UNIT operands alone.
  */
 #ifndef COMMON_MATMUL_GROUPED_H
 #define COMMON_MATMUL_GROUPED_H
 
 #include "common/matmul/solver.h"
 
-/* Numbers of the shape, and the first of the two of operand j. */
+/* Where numbers lie in the shape: the two strides of operand j, and how many numbers there are in all. */
 enum { LFUSE__GROUPED_STRIDES = 4 };
 static inline int lfuse__grouped_stride(int j)
 {
@@ -24,7 +24,7 @@ static inline int lfuse__grouped_shape(int noperands)
 }
 typedef struct lfuse__grouped_cut {
     int64_t rows, columns; /* of a block */
-    int64_t depth;         /* PANELS: of what is packed at a time */
+    int64_t depth;         /* on CPUs: along k, of what is packed at a time */
     uint64_t space;        /* bytes of workspace of a group, 0: none */
     int64_t groups;        /* at most */
     unsigned group;        /* work-items of one */
@@ -33,7 +33,7 @@ enum {
     LFUSE__GROUPED_BLOCKS = 6, /* word: rows, columns << 16, depth << 32, of a block */
     LFUSE__GROUPED_NUMBERS
 };
-/* Completes a class (operands, body, ta, tb are there): form, sum, tiles. ERR_UNSUPPORTED names the member. */
+/* Completes a class that has operands, body, ta, tb: solver, sum, tile. ERR_UNSUPPORTED names the member. */
 lfuse_status lfuse__grouped_choose(const lfuse__facts *facts, int64_t members, const lfuse__matmul_sizes *sizes,
                                    lfuse__kernel_class *c);
 void lfuse__grouped_cut_make(const lfuse__kernel_class *c, const lfuse__facts *facts, int64_t members,
@@ -71,7 +71,7 @@ lfuse_status lfuse__cpu_grouped_emit(lfuse__strbuf *out, const char *name, const
                                      const lfuse__kernel_class *c, const lfuse__facts *facts);
 /*
  * Of chunk `c`: its member's sizes as of_<number>, blocks of `rows` and `columns` (expressions) as blocks_down and
- * blocks_across, `matrix`, `number` (the block in that), p<j>.
+ * blocks_across, `matrix`, `number` (the index of the block in that matrix), and p<j>, the address of operand j.
  */
 void lfuse__grouped_put_head(const lfuse__text *t, const lfuse__product_layout *l, const lfuse__kernel_class *c,
                              const char *rows, const char *columns);

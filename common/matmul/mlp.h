@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A chain of matrix products in one launch: the result of each, epilogue included, is the A of the next. For small
- * batches, whose products are over before their data could have come: the weights do not wait for what they are
- * multiplied with. Every work-group computes the same rows and columns of each product and hands what it has on,
+ * batches, where weights take longer to load than to multiply: a group loads the weights of a layer before the layer's
+ * input is ready. Every work-group computes the same rows and columns of each product and hands what it has on,
  *   - few values in tagged words: the four bytes of a value with the number of its layer and launch beside it, stored
  *     and loaded as one. Who needs it reads it until the tag is right; nothing else is waited for. There are copies, so
  *     that no more than 16 groups read the same words over and over.
@@ -38,9 +38,9 @@ typedef struct lfuse__network_place {
 typedef struct lfuse__network_layer {
     int64_t n, k;
     int kind; /* its epilogue: the body's store of that number */
-    lfuse__network_place operands[LFUSE__MAX_OPERANDS]; /* as the class has them; B's columns are neighbours, where
-                                                           product.tb is set its rows; address 0 of those that its
-                                                           epilogue does not load */
+    /* In the order of the class. B is contiguous along columns, or along rows where product.tb is set. Operands that
+       this layer's epilogue does not load have the address 0. */
+    lfuse__network_place operands[LFUSE__MAX_OPERANDS];
 } lfuse__network_layer;
 
 /* A and what is stored are those of the first and the last layer; the workspace is the launch's one buffer. */
@@ -81,10 +81,11 @@ enum {
     /* of each layer */
     LFUSE__NETWORK_B = 0,  /* address */
     LFUSE__NETWORK_SIZES,  /* n, and k above it */
-    LFUSE__NETWORK_LD,     /* the elements of B from row to row, or column to column, above VECTORS and KIND */
+    LFUSE__NETWORK_LD,     /* bit VECTORS, from bit KIND on the epilogue, from bit STEP on the leading dimension of B */
     LFUSE__NETWORK_OWN,    /* address, row, column of each operand of the epilogue that is loaded */
+    /* Each block of rows has two counters: of groups that have begun, and of groups that have stored their results. */
     LFUSE__NETWORK_APART = 256, /* bytes from the counters of a block to those of the next, */
-    LFUSE__NETWORK_SECOND = 128 /* and to the second: of results, where the first counts groups that have begun */
+    LFUSE__NETWORK_SECOND = 128 /* and from the first counter to the second */
 };
 enum {
     LFUSE__NETWORK_VECTOR = 4, /* columns of a work-item */

@@ -9,7 +9,7 @@
  *   - operands[LFUSE__PRODUCT_SUM], which has no memory: the body loads the sum of an element there. Its type is
  *     product.sum.
  *   - operands from LFUSE__PRODUCT_OWN on: what the epilogue loads and stores, walked by rows and columns of D; `inner`
- *     is the class of the column stride. They may be INDEX, and may not be gathered.
+ *     classifies the stride from column to column. They may be indices (kernel.h: `index`), and may not be gathered.
  *   - a body, the epilogue: whatever it makes of the sum, stored wherever it stores.
  * Sums are made by fma in product.sum. The solver sets the order of the additions, which depends on the sizes alone:
  * equal products of one class on one device are equal bit for bit.
@@ -63,7 +63,8 @@ bool lfuse__matmul_candidate_parse(const char *name, lfuse__matmul_candidate *c)
 typedef struct lfuse__matmul_problem {
     const int64_t *extents; /* m, n, k, and of a batched class how many products */
     bool vendor;            /* a vendor's product is an alternative: it is preferred where it is taken for faster */
-    bool unsized;           /* one of the classes that lfuse__matmul_classes returns for bounds that are apart */
+    bool unsized;           /* the plan does not know the sizes: one of the classes that were compiled ahead for them,
+                               which lfuse__matmul_classes returns for bounds that differ */
     bool lean;              /* the device has no memory left: k is not split where that can be avoided, which needs no
                                workspace. With `parts` 1 in the geometry, every solver takes the least that it can */
     const lfuse__matmul_candidate *candidate; /* this one; NULL: the cheapest. Ignored where `lean` is set */
@@ -71,8 +72,8 @@ typedef struct lfuse__matmul_problem {
 
 /*
  * Completes the class for the problem: solver, sum, tile. ERR_UNSUPPORTED, with each solver's reason, where nobody
- * computes such a product on the device, where the vendor is preferred, or where a launch that sums columns behind the
- * product is.
+ * computes such a product on the device, where the vendor is preferred, or where it is cheaper to sum
+ * columns in a launch of its own.
  */
 lfuse_status lfuse__matmul_choose(const lfuse__facts *facts, const lfuse__matmul_problem *p, lfuse__kernel_class *c);
 /* Lists what may be chosen for extents within bounds; returns how many, 0: none. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Products one of whose sides is few, for skinny.c and skinny_prologue.c alone. */
+/* Products with few rows or few columns, for skinny.c and skinny_prologue.c alone. */
 #ifndef COMMON_MATMUL_SKINNY_H
 #define COMMON_MATMUL_SKINNY_H
 
@@ -13,12 +13,13 @@ typedef struct lfuse__skinny_text {
     const char *count;    /* of the other */
     bool wide_k_contiguous, other_k_contiguous; /* memory runs along k */
     int wide_prologue, other_prologue; /* 1 + the register that is an element of it; 0: it lies in memory */
-    int few, v;
+    int few, v;           /* rows or columns of the short side; elements of a vector */
 } lfuse__skinny_text;
 
 /*
- * What lies nowhere. made_[q * V + e]: element e of vector q of the wide operand, at l along k and `at` along the other
- * axis; beyond the end of k 0. f as of an operand in memory.
+ * Put operands that a prologue computes. made_[q * V + e] is element e of vector q of the wide operand, at l along k
+ * and `at` along the other axis, and 0 beyond the end of k. put_other sets f, the elements of the short side, as for an
+ * operand in memory.
  */
 void lfuse__skinny_put_wide(const lfuse__skinny_text *s, int indent);
 void lfuse__skinny_put_other(const lfuse__skinny_text *s, int indent);

@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A solver is one way to multiply matrices: its candidates, what they cost, and their kernels. solvers.c lists all of
- * them. Who adds one writes its file, a row in solvers.c and its kernel's text; nothing else knows which solvers exist.
+ * them. Who adds one writes its file, its name below, a row in solvers.c and its kernel's text. Only solvers that share
+ * tile.h tell each other apart.
  */
 #ifndef COMMON_MATMUL_SOLVER_H
 #define COMMON_MATMUL_SOLVER_H
 
 #include "common/matmul/problem.h"
 
-/* How the result of a product is divided among work-groups, and what the cost model says about it. */
-enum {
-    LFUSE__SPLIT_K = 1,        /* `split` of a class: different groups sum parts of k */
-    LFUSE__SPLIT_STREAM_K = 2, /* `split` of a class: stream_k.c */
-    LFUSE__STREAM_K = -1       /* `parts` of such a cut */
-};
+/*
+ * How the result of a product is divided among work-groups, and what the cost model says about it. `split` of a class
+ * is 0, SPLIT_K (different groups sum parts of k) or SPLIT_STREAM_K (stream_k.c); `parts` of a cut or a candidate is
+ * how many parts k has, or STREAM_K, and of a candidate 0 where k is not split.
+ */
+enum { LFUSE__SPLIT_K = 1, LFUSE__SPLIT_STREAM_K = 2, LFUSE__STREAM_K = -1 };
 typedef struct lfuse__cut {
     int64_t down, across;    /* tiles */
-    int64_t k_tiles, parts;  /* of k */
+    int64_t k_tiles, parts;  /* k-tiles, and into how many parts of k they are divided */
     int64_t matrices;        /* of a batch; else 1 */
     int64_t workers, shared; /* stream-K: groups, and the tiles that they share out */
     bool whole_vectors;      /* k-tiles are loaded in vectors */
@@ -44,7 +45,10 @@ struct lfuse__solver {
     bool (*serves)(const lfuse__product_class *p, const int64_t *least, const int64_t *most);
     /* Whether the candidate is fast for these extents; others are taken by name alone. NULL: for all. */
     bool (*suits)(const lfuse__product_class *p, const int64_t *extents);
-    /* Finds the fastest cut, and false where there is none. NULL: there is one candidate, and it is not measured. */
+    /*
+     * Finds the fastest cut and its time in cycles; false where the candidate cannot compute these sizes. NULL: there
+     * is one candidate, and it is not measured.
+     */
     bool (*cost)(const lfuse__product_class *p, const lfuse__facts *facts, const int64_t *extents, lfuse__cut *cut);
 
     /* The kernels: problem.h says what the functions of the same names return. */

@@ -87,7 +87,7 @@ int lfuse__strassen_levels(const lfuse__facts *f, const lfuse__strassen_problem 
     *gain = 0;
     if (!(product_rate(f, p->type) > 0) || !(f->copy_rate > 0)) return 0;
     plain = lfuse__strassen_time(f, p, 0);
-    for (levels = 1; levels <= LFUSE__STRASSEN_LEVELS; levels++) {
+    for (levels = 1; levels <= LFUSE__STRASSEN_WORTH; levels++) {
         const int64_t least = INT64_C(1) << levels;
         const double won = plain / lfuse__strassen_time(f, p, levels);
         if (p->m < least || p->n < least || won <= best) continue;

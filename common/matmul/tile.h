@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the solvers share in which a work-group computes a tile of D: simt, mma and skinny, on GPUs. In their texts p0
- * and p1 are A and B, p<j> the epilogue's operands; `item`, m, n, k are u32. A vector has as many elements of any type
- * as 16 bytes hold of the accumulators.
+ * and p1 are A and B, p<j> the epilogue's operands; `item`, m, n, k are u32. A vector has 16 bytes of accumulators,
+ * and as many elements of whatever type lies in memory.
  */
 #ifndef COMMON_MATMUL_TILE_H
 #define COMMON_MATMUL_TILE_H
@@ -21,7 +21,8 @@ enum {
 };
 enum {
     LFUSE__TILES_EARLY = 8, /* B may be read before BEGIN, in kernels that overlap */
-    LFUSE__TILES_HANDS = 16 /* the next launch may come up as soon as all groups of this one are there: HAND_OVER */
+    LFUSE__TILES_HANDS = 16 /* HAND_OVER, CUDA's programmatic dependent launch: the next kernel may start when all
+                               groups of this one run */
 };
 enum {
     LFUSE__TILES_BAND = 8,       /* consecutive groups take so many tiles along m, then go on along n, for the cache */
@@ -48,13 +49,12 @@ static inline int64_t lfuse__tiles_parts(int64_t x, int64_t each)
 bool lfuse__tiles_share(int64_t workers, lfuse__cut *c);
 /*
  * tile_cost.c: the table of tile shapes.
- *   - lfuse__tiles_shape sets the solver and the tile to the shape of that number.
+ *   - lfuse__tiles_shape sets the solver and the tile to the shape of that number; false behind the last one.
  *   - lfuse__tiles_known returns whether the class has a tile of the table.
  *   - lfuse__tiles_have_many_rows returns whether its work-items have more rows than most. Such tiles are slower than
  *     the cost model says in batches and with stream-K.
  */
-enum { LFUSE__TILES_SHAPES = 17 };
-void lfuse__tiles_shape(lfuse__product_class *p, int number);
+bool lfuse__tiles_shape(lfuse__product_class *p, int number);
 bool lfuse__tiles_known(const lfuse__product_class *p);
 bool lfuse__tiles_have_many_rows(const lfuse__product_class *p);
 /*
@@ -70,8 +70,8 @@ bool lfuse__tile_cost(const lfuse__product_class *p, const lfuse__facts *facts, 
 bool lfuse__tiles_cut(const lfuse__product_class *p, const lfuse__facts *facts, const lfuse__geometry *g,
                       lfuse__cut *cut);
 /*
- * Returns whether so many groups let the next launch come up beside them: where the groups of that one, if they are as
- * many, find room as evenly as they would find it afterwards.
+ * Returns whether a launch of so many groups lets the next one start early. It does where an equal launch fills the
+ * compute units as evenly beside it as behind it.
  */
 bool lfuse__tiles_hand_over(const lfuse__product_class *p, const lfuse__facts *facts, uint64_t groups);
 
@@ -182,7 +182,7 @@ static inline int lfuse__spilled_offset(int e)
 }
 void lfuse__tiles_put_spilled(const lfuse__tiles *t, int indent, const char *w);
 
-/* mma.c: as lfuse__tiles_put_corner and _put_place; the fragments of an instruction set where accumulators lie. */
+/* mma.c: as lfuse__tiles_put_corner and _put_place; the layout of fragments decides which accumulators a lane has. */
 void lfuse__mma_put_corner(const lfuse__tiles *t, int indent, const char *place);
 void lfuse__mma_put_place(const lfuse__tiles *t, int indent, const char *g);
 

@@ -43,16 +43,17 @@ static const shape shapes[] = {
     {32, 128, 32, 4, 8, 1, 3, 4, 1500, 585, &lfuse__mma},
     {128, 32, 32, 4, 8, 1, 3, 4, 1500, 585, &lfuse__mma},
 };
-_Static_assert(sizeof shapes / sizeof *shapes == LFUSE__TILES_SHAPES, "as many as tile.h says");
+enum { SHAPES = sizeof shapes / sizeof *shapes };
 
 static int scale(const lfuse__product_class *p)
 {
     return p->sum == LFUSE_F64 ? 2 : 1;
 }
 
-void lfuse__tiles_shape(lfuse__product_class *p, int number)
+bool lfuse__tiles_shape(lfuse__product_class *p, int number)
 {
     const shape *s = &shapes[number];
+    if (number >= SHAPES) return false;
     p->rows = s->rows / scale(p);
     p->columns = s->columns / scale(p);
     p->depth = s->depth;
@@ -62,6 +63,7 @@ void lfuse__tiles_shape(lfuse__product_class *p, int number)
     p->prefetch = s->prefetch;
     p->occupancy = s->residents;
     p->solver = s->solver;
+    return true;
 }
 
 /* Each shape is a candidate in WAYS: `split` of the class. A plan of unknown sizes compiles the first AHEAD shapes. */
@@ -71,10 +73,9 @@ bool lfuse__tile_candidate(const lfuse__solver *solver, int at, lfuse__product_c
 {
     int number = 0, before = at / WAYS; /* shapes of this solver in front of the candidate's */
 
-    for (; number < LFUSE__TILES_SHAPES; number++)
+    for (; number < SHAPES; number++)
         if (shapes[number].solver == solver && !before--) break;
-    if (number == LFUSE__TILES_SHAPES) return false;
-    lfuse__tiles_shape(p, number);
+    if (!lfuse__tiles_shape(p, number)) return false;
     p->split = at % WAYS;
     return true;
 }
@@ -94,7 +95,7 @@ bool lfuse__tile_serves(const lfuse__product_class *p)
 
 static const shape *shape_of(const lfuse__product_class *p)
 {
-    for (int i = 0; i < LFUSE__TILES_SHAPES; i++)
+    for (int i = 0; i < SHAPES; i++)
         if (shapes[i].rows == p->rows * scale(p) && shapes[i].columns == p->columns * scale(p) &&
             shapes[i].depth == p->depth && shapes[i].item_rows == p->item_rows * scale(p) &&
             shapes[i].item_columns == p->item_columns * scale(p) && shapes[i].slices == p->slices &&

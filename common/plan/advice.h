@@ -34,8 +34,8 @@ typedef struct lfuse__matmul_advice {
                                 const lfuse__matmul_sizes *high);
     /*
      * How many levels of Strassen's algorithm are worth it, at most 2; 0 where less than 2 % is won. *gain: the time
-     * without by the time with so many, of 0 levels the best that there would be; 0 where the device's rates are not
-     * known.
+     * without by the time with so many; where 0 levels are returned, the best that any level would give; 0 where the
+     * device's rates are not known.
      */
     int (*strassen_levels)(const lfuse__facts *facts, const lfuse__strassen_problem *p, double *gain);
 } lfuse__matmul_advice;

@@ -60,7 +60,7 @@ static void ck_complete(const lfuse__costs *c)
     ck_assert(c->tiles.fitted || (c->tiles.operand > 0 && c->tiles.cache_bytes > 0 && c->tiles.units > 0));
     ck_assert(c->tiles.parts[0].worth > 1 && c->tiles.parts[1].worth > 1);
     ck_assert(c->lanes > 0 && c->network.cache_bytes > 0 && c->network.most > 0);
-    for (i = 0; i <= LFUSE__STRASSEN_LEVELS; i++) ck_assert(c->strassen.streaming[i] > 0);
+    for (i = 0; i <= LFUSE__STRASSEN_WORTH; i++) ck_assert(c->strassen.streaming[i] > 0);
 }
 
 TEST(no_number_is_missing)
