@@ -100,7 +100,8 @@ static lfuse_status instr_check(const lfuse__kernel_class *k, const lfuse_type *
         return LFUSE_OK;
     case LFUSE__I_REDUCE:
     case LFUSE__I_TOTAL:
-        if (k->naxes < 1 || instr->a < 0 || instr->a >= at || !lfuse__is_fold(instr->op))
+        if (k->naxes < 1 || instr->a < 0 || instr->a >= at || !lfuse__is_fold(instr->op) ||
+            (instr->op > LFUSE__REDUCE_COUNT) != (k->family == LFUSE__FAMILY_SCAN))
             return lfuse__error(LFUSE_ERR_INVALID, "instruction %d: reduction %d of register %d over %d axes", at,
                                 instr->op, instr->a, k->naxes);
         return reduce_check(instr, have[instr->a], at);

@@ -16,6 +16,7 @@ enum {
     BLOCKS = 32,                     /* of a chunk */
     LINE = 16,                       /* elements that a work-item takes of its row at a time */
     MOST_HELD = 4 * QUAD,            /* elements of a work-item at a time */
+    ROWS_OF_UNIT = 2 * LFUSE__TEAM,  /* that keep a compute unit busy, one work-item a row */
     MOST_INSTR = 256                 /* of a body */
 };
 
@@ -482,15 +483,18 @@ static bool strided(const lfuse__kernel_class *k)
 
 /*
  * Rows of a block at most are a team's; longer ones a work-group's, whose work-items have one quad of up to eight
- * blocks, then several. Where rows are fewer than compute units all blocks of a chunk are work-items' of their own.
+ * blocks, then several. Where rows are fewer than compute units all blocks of a chunk are work-items' of their own, as
+ * far as the device has groups so large. Strided rows are a work-item's, so that neighbours read neighbours, where
+ * there are enough of them.
  */
 static void choose(const lfuse__facts *facts, uint64_t rows, uint64_t length, bool fixed, lfuse__kernel_class *k)
 {
-    const int most = rows < facts->info.compute_units ? BLOCKS * LFUSE__TEAM : LFUSE__GROUP;
-    int team = 1, held = QUAD;
+    const uint64_t units = facts->info.compute_units;
+    int most = rows < units ? BLOCKS * LFUSE__TEAM : LFUSE__GROUP, team = 1, held = QUAD;
     (void)fixed;
     k->scan.team = k->scan.held = 0;
-    if (lfuse__single(facts) || strided(k)) return;
+    if (lfuse__single(facts) || (strided(k) && rows >= units * ROWS_OF_UNIT)) return;
+    while (facts->info.max_group && (unsigned)most > facts->info.max_group) most /= 2;
     while (team < most && (uint64_t)team * QUAD < length) team *= 2;
     while (held < MOST_HELD && team > LFUSE__TEAM && (uint64_t)team * (uint64_t)held < length &&
            team * held < BLOCKS * WARP_BLOCK)

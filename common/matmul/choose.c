@@ -146,7 +146,7 @@ static lfuse_status nobody(const lfuse__facts *facts, const int64_t *extents, co
         const lfuse__solver *s = lfuse__solvers[i];
         const char *reason = s->runs_on(facts) ? s->declines(facts, c) : NULL;
         if (s->runs_on(facts))
-            lfuse__strbuf_format(&why, "; %s: %s", s->name, reason ? reason : "no tiles for these sizes");
+            lfuse__strbuf_format(&why, "; %s: %s", s->name, reason ? reason : "no tile serves");
     }
     status = lfuse__strbuf_check(&why);
     if (!status)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Products of the members of lists: the texts and cuts of the forms, over blocks that a chunk table tells. What the
+ * Products of the members of lists: the texts and cuts of the solvers, over blocks that a chunk table tells. What the
  * argument words of a product hold are variables here, made of the member's sizes.
  */
 #include <stdio.h>

@@ -12,7 +12,7 @@
  *
  * The class is a product's (problem.h), the same for all layers but for sizes: A, B, SUM, then the operands of the
  * epilogues, of which one is stored. The body holds a few epilogues, each a store to that operand; a layer has one of
- * them, and memory for the operands that this one loads. product.form is LFUSE__PRODUCT_NETWORK; `rows` and `columns`
+ * them, and memory for the operands that this one loads. product.solver is NULL; `rows` and `columns`
  * are a group's, `depth` how many rows of B a work-item holds in registers: 256 / (columns / 4) work-items share the
  * rows of B. All B are stored row by row, or all column by column (product.tb): a work-item then has `along` rows of B
  * that are neighbours in memory, in place of neighbouring columns. Matrices are f32, f16 or bf16, all of the same type;

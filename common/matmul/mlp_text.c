@@ -194,7 +194,7 @@ static lfuse_status check(const char *name, const lfuse__kernel_class *c, const 
     if (c->operands[c->body->stores[0].operand].type != type)
         return lfuse__error(LFUSE_ERR_TYPE, "a chain of products that hands on %s",
                             lfuse__memory_word(c->operands[c->body->stores[0].operand].type));
-    if (p->rows < 1 || (p->rows > 1 && p->rows % VECTOR) || p->depth < 1 ||
+    if (p->solver || p->rows < 1 || (p->rows > 1 && p->rows % VECTOR) || p->depth < 1 ||
         p->columns < VECTOR || p->columns > LFUSE__TEAM * VECTOR || LFUSE__GROUP % (p->columns / VECTOR))
         return lfuse__error(LFUSE_ERR_INVALID, "a chain of products by %d x %d, %d deep", p->rows, p->columns,
                             p->depth);

@@ -135,6 +135,7 @@ static bool cost(const lfuse__product_class *p, const lfuse__facts *facts, const
     const int64_t length = p->rows == p->item_rows ? extents[1] : extents[0];
     const double wide = (double)length * (double)extents[2] * (double)batch;
     const double few = p->rows == p->item_rows ? p->rows : p->columns;
+    *c = (lfuse__cut){.matrices = batch};
     c->down = lfuse__tiles_parts(extents[0], p->rows), c->across = lfuse__tiles_parts(extents[1], p->columns);
     c->k_tiles = lfuse__tiles_parts(extents[2], p->depth);
     c->parts = lfuse__tiles_parts(wanted, batch * c->down * c->across);

@@ -7,14 +7,13 @@
 
 const lfuse__solver *const lfuse__solvers[] = {&lfuse__simt, &lfuse__mma, &lfuse__skinny, &lfuse__cpu, NULL};
 
-/* Returns the solver's number in the table; -1: none. */
+/* Returns the solver's number in the table; -1: it is in none. */
 static int number_of(const lfuse__solver *solver)
 {
     int i = 0;
 
-    if (!solver) return -1;
-    while (lfuse__solvers[i] != solver) i++;
-    return i;
+    while (lfuse__solvers[i] && lfuse__solvers[i] != solver) i++;
+    return lfuse__solvers[i] ? i : -1;
 }
 
 void lfuse__key_add_product(lfuse__kernel_key *key, const lfuse__product_class *p)

@@ -12,7 +12,7 @@
  *              many
  *   wait       cycles of a k-tile that pass beside its products where nobody else has any to do, on Hopper
  *   rate       products a cycle of a full unit, on Hopper
- * Those of other devices follow from the shape: model_of(). Fitted to the times of all tilings of 38 products on an
+ * Those of other devices follow from the shape: model_of(). Fitted to the times of all candidates of 38 products on an
  * H100 (f32). The rows of 16 x 32 x 64, 16 x 32 x 32, 32 x 32 x 32 and 32 x 64 x 32 by 8 x 8 were then set by hand to
  * races on an H200, and the wait of the first to layers whose weights come from memory and not from its caches. Those
  * on tensor cores were fitted to times on an H200.
@@ -151,7 +151,7 @@ static double each_unit(const lfuse__facts *facts, double groups)
 
 /*
  * Work-items of many rows gain where one product's tiles are whole or have parts of k. On an H200 they are slower than
- * the clock says where tiles are shared out, by 7 %, and in batches, by up to 30 %; whole ones by a tenth in some runs
+ * the model says where tiles are shared out, by 7 %, and in batches, by up to 30 %; whole ones by a tenth in some runs
  * where the next launch comes up beside them.
  */
 static bool has_many_rows(const shape *s)

@@ -4,12 +4,13 @@
 
 #include "tests/run/rig.h"
 
-enum { ITEMS, LANES, TEAMS, FORMS, QUAD = 4, GROUPS = 32 };
+enum { ITEMS, LANES, TEAMS, SMALL_GROUPS, FORMS, QUAD = 4, GROUPS = 32 };
 
 static void in_form(int form)
 {
     lfuse__stub.vector_lanes = form == LANES;
-    lfuse__stub.simd = form == TEAMS ? 32 : 1;
+    lfuse__stub.simd = form >= TEAMS ? 32 : 1;
+    if (form == SMALL_GROUPS) lfuse__stub.max_group = 256;
     lfuse__stub.compute_units = 4;
     reopen_stub();
 }
@@ -102,11 +103,11 @@ TEST_LOOP(sizes_vary_without_compiling, 0, FORMS)
     ck_assert_uint_eq(compiles(), compiled);
 }
 
-/* Down columns, of which neighbours are neighbours. */
+/* Down columns, few and many: in one order. */
 TEST_LOOP(columns, 0, FORMS)
 {
-    static const int64_t shapes[][2] = { { 4500, 3 }, { 130, 70 }, { 1, 5 }, { 17, 33 } };
-    const lfuse_size n = lfuse_size_var((in_form(_i), g), "n", 0, 8192), m = lfuse_size_var(g, "m", 0, 100);
+    static const int64_t shapes[][2] = { { 4500, 3 }, { 130, 70 }, { 1, 5 }, { 17, 33 }, { 40, 300 } };
+    const lfuse_size n = lfuse_size_var((in_form(_i), g), "n", 0, 8192), m = lfuse_size_var(g, "m", 0, 400);
 
     lfuse_output(g, "y", lfuse_cumsum(lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(n, m)), 0));
     lfuse_plan *plan = plan_with(0);

@@ -2,7 +2,7 @@
 /*
  * Which kernels a plan compiles for a product of the library's own. Of fixed sizes, that of these. Where one of m, n
  * and k is open, as that of a network's rows, or the number of products of a batch, those of all sizes within its
- * bounds, so that the next one compiles nothing: what no such size is given, because another tiling is always the
+ * bounds, so that the next one compiles nothing: what no such size is given, because another tile is always the
  * faster one or a vendor's product is, is left out, unless both are open. Where two of m, n and k are, each instance
  * compiles what it is given.
  */

@@ -27,7 +27,7 @@ lfuse__classes_of_step lfuse__classes_of_loop, lfuse__classes_of_lists, lfuse__c
 
 /*
  * wants.c. `kernels`: those of lfuse__step_classes, for small sizes and for large ones as the bounds say, and as the
- * family's `choose` makes them for sizes within the bounds; `rows`, `products`: of these the forms and the tilings that
+ * family's `choose` makes them for sizes within the bounds; `rows`, `products`: of these the forms and the tiles that
  * some size within the bounds is given; `nothing`: instances choose.
  */
 lfuse__want_step lfuse__want_bundle, lfuse__want_lists, lfuse__want_kernels, lfuse__want_rows, lfuse__want_products,

@@ -120,7 +120,7 @@ static bool is_asked(const lfuse__wants *w, const lfuse__step *step, const lfuse
     return false;
 }
 
-/* Which tilings occur is asked of a thousand sizes: once for all layers that are alike. */
+/* Which tiles occur is asked of a thousand sizes: once for all layers that are alike. */
 static lfuse_status want_products(lfuse__wants *w, const lfuse__step *step, const lfuse__kernel_class *k)
 {
     lfuse__kernel_class classes[LFUSE__PRODUCT_KERNELS];

@@ -15,13 +15,13 @@ typedef struct lfuse__candidate {
     lfuse__matmul_candidate matmul;
     const lfuse__stage *network; /* the stage that it begins with; NULL: none */
     bool apart;                  /* each of its stages has launches of its own */
-    char name[64]; /* in wisdom: the alternative's, and the tiling behind a blank */
+    char name[64]; /* in wisdom: the alternative's, and its product's behind a blank */
 } lfuse__candidate;
 
 /*
- * candidates_stage.c: puts the alternative first that the tuner chooses, and says by what tiling. best->alternative
- * NULL: the order stays. There is a choice of stages with products; `order` are the alternatives whose guards hold, as
- * the estimate ranks them, and of the library's own products several tilings are candidates.
+ * candidates_stage.c: puts the alternative first that the tuner chooses, and says by which candidate of its product.
+ * best->alternative NULL: the order stays. There is a choice of stages with products; `order` are the alternatives
+ * whose guards hold, as the estimate ranks them, and of the library's own products several are candidates.
  */
 lfuse_status lfuse__tune_stage(const lfuse__instantiation *ctx, const lfuse__alternative **order, int count,
                                lfuse__candidate *best);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The candidates of a stage with a product: its alternatives, and of the library's own product each likely tiling. */
+/* The candidates of a stage with a product: its alternatives, and each likely one of the library's own product. */
 #include <stdio.h>
 #include <string.h>
 
@@ -109,7 +109,7 @@ static lfuse_status candidate_of(const lfuse__candidate_list *l, const char *nam
     return LFUSE_ERR_UNSUPPORTED;
 }
 
-/* It may be of a tiling that is not a likely one. */
+/* It may be a candidate that is not a likely one. */
 static int find(void *context, const lfuse__wise_choice *named)
 {
     lfuse__candidate_list *l = context;
