@@ -3,7 +3,7 @@ libfuse_core_la_SOURCES += \
 	%reldir%/arena.c %reldir%/arena.h \
 	%reldir%/clock.h \
 	%reldir%/costs.c %reldir%/costs.h \
-	%reldir%/env.c %reldir%/env.h \
+	%reldir%/epilogue.h %reldir%/env.c %reldir%/env.h \
 	%reldir%/error.c %reldir%/error.h \
 	%reldir%/facts.c %reldir%/facts.h \
 	%reldir%/file.c %reldir%/file.h \

@@ -15,6 +15,7 @@
 #ifndef COMMON_DEVICE_BACKEND_H
 #define COMMON_DEVICE_BACKEND_H
 
+#include "common/base/epilogue.h"
 #include "common/base/facts.h"
 #include "common/base/strbuf.h"
 #include "libfuse/status.h"
@@ -57,16 +58,6 @@ typedef struct lfuse__launch_args {
     const uint64_t *words;
     bool resident; /* all groups are running at the same time: at most facts.resident_groups, or ERR_UNSUPPORTED */
 } lfuse__launch_args;
-
-/* What a product computes at its end, over the accumulator of one element in column j. The closed list. */
-typedef enum lfuse__epilogue {
-    LFUSE__EP_NONE,      /* alpha * acc + beta * c; where beta is 0, c is not read */
-    LFUSE__EP_BIAS,      /* alpha * acc + beta * c + bias[j] */
-    LFUSE__EP_RELU,      /* max(..., 0) */
-    LFUSE__EP_BIAS_RELU, /* max(... + bias[j], 0) */
-    LFUSE__EP_BIAS_GELU_TANH,
-    LFUSE__EPS
-} lfuse__epilogue;
 
 /*
  * A matrix product, row-major: D[m, n] = epilogue(alpha op(A) op(B) + beta C), C and D the same memory, unless C lies

@@ -63,7 +63,7 @@ static bool next(walk *w)
     for (; lfuse__solvers[w->solver]; w->solver++, w->at = 0) {
         const lfuse__solver *s = lfuse__solvers[w->solver];
         if (!s->runs_on(w->facts) || s->declines(w->facts, w->c)) continue;
-        while (s->candidate(w->at++, &w->tried))
+        while (s->candidate(s, w->at++, &w->tried))
             if (!s->serves || s->serves(&w->tried, w->low, w->high)) return true;
     }
     return false;

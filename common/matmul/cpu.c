@@ -179,9 +179,9 @@ static const char *declines(const lfuse__facts *facts, const lfuse__kernel_class
     return c->product.column_sums ? "it does not sum columns" : NULL;
 }
 
-static bool candidate(int at, lfuse__product_class *p)
+static bool candidate(const lfuse__solver *solver, int at, lfuse__product_class *p)
 {
-    p->solver = &lfuse__cpu;
+    p->solver = solver;
     p->rows = ROWS;
     p->columns = PANEL_BYTES / (int)lfuse__type_bytes(p->sum);
     return !at;

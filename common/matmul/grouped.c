@@ -19,7 +19,7 @@ static bool choose(const lfuse__solver *s, const lfuse__facts *facts, int64_t me
     double best = -1;
     int i;
 
-    for (i = 0; s->candidate(i, &tried); i++) {
+    for (i = 0; s->candidate(s, i, &tried); i++) {
         double cost;
         if (tried.split || tried.slices > 1 || (s->is_compiled_ahead && !s->is_compiled_ahead(i))) continue;
         cost = s->grouped_cost ? s->grouped_cost(&tried, facts, members, sizes) : 0;

@@ -121,20 +121,14 @@ static const char *declines(const lfuse__facts *facts, const lfuse__kernel_class
     if (!facts->matrix_units || facts->info.local_bytes < LOCAL_OF_ALL) return "the device has no such instructions";
     if ((type != LFUSE_F16 && type != LFUSE_BF16) || c->operands[LFUSE__PRODUCT_B].type != type)
         return "it multiplies f16 by f16 and bf16 by bf16";
-    return c->product.prologue[0] || c->product.prologue[1] ? "its operands lie in memory" : NULL;
-}
-
-static bool candidate(int at, lfuse__product_class *p)
-{
-    return lfuse__tile_candidate(&lfuse__mma, at, p);
+    return c->product.prologue[0] || c->product.prologue[1] ? "its operands have to lie in memory" : NULL;
 }
 
 /* Stream-K is slower than whole tiles. */
 static bool serves(const lfuse__product_class *p, const int64_t *least, const int64_t *most)
 {
-    (void)least, (void)most;
     return lfuse__tiles_local(p) * 4 + (p->split ? TICKET_BYTES : 0) <= LOCAL_OF_ALL &&
-           p->split != LFUSE__SPLIT_STREAM_K && lfuse__tile_serves(p);
+           p->split != LFUSE__SPLIT_STREAM_K && lfuse__tile_serves(p, least, most);
 }
 
 /* Where rows are no whole chunks it would wait for single elements: other tiles are faster. */
@@ -145,7 +139,7 @@ static bool suits(const lfuse__product_class *p, const int64_t *extents)
 }
 
 const lfuse__solver lfuse__mma = {
-    .name = "mma", .runs_on = lfuse__tiles_run_on, .declines = declines, .candidate = candidate,
+    .name = "mma", .runs_on = lfuse__tiles_run_on, .declines = declines, .candidate = lfuse__tile_candidate,
     .is_compiled_ahead = lfuse__tile_is_compiled_ahead, .serves = serves, .suits = suits, .cost = lfuse__tile_cost,
     .phases = 1, .tickets = lfuse__tiles_tickets, .workspace = lfuse__tiles_workspace, .emit = emit,
     .pack = lfuse__tiles_pack,

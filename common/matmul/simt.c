@@ -338,23 +338,12 @@ static lfuse_status emit(lfuse__strbuf *out, const char *name, const lfuse__kern
 static const char *declines(const lfuse__facts *facts, const lfuse__kernel_class *c)
 {
     (void)facts;
-    return c->product.prologue[0] || c->product.prologue[1] ? "its operands lie in memory" : NULL;
-}
-
-static bool candidate(int at, lfuse__product_class *p)
-{
-    return lfuse__tile_candidate(&lfuse__simt, at, p);
-}
-
-static bool serves(const lfuse__product_class *p, const int64_t *least, const int64_t *most)
-{
-    (void)least, (void)most;
-    return lfuse__tile_serves(p);
+    return c->product.prologue[0] || c->product.prologue[1] ? "its operands have to lie in memory" : NULL;
 }
 
 const lfuse__solver lfuse__simt = {
-    .name = "simt", .runs_on = lfuse__tiles_run_on, .declines = declines, .candidate = candidate,
-    .is_compiled_ahead = lfuse__tile_is_compiled_ahead, .serves = serves, .cost = lfuse__tile_cost,
+    .name = "simt", .runs_on = lfuse__tiles_run_on, .declines = declines, .candidate = lfuse__tile_candidate,
+    .is_compiled_ahead = lfuse__tile_is_compiled_ahead, .serves = lfuse__tile_serves, .cost = lfuse__tile_cost,
     .phases = 1, .tickets = lfuse__tiles_tickets, .workspace = lfuse__tiles_workspace, .emit = emit,
     .pack = lfuse__tiles_pack,
     .grouped_cost = lfuse__tiles_grouped_cost, .grouped_cut = lfuse__simt_grouped_cut,

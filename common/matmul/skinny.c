@@ -25,12 +25,12 @@ static lfuse__skinny_text describe(const lfuse__tiles *t)
     return s;
 }
 
-int lfuse__skinny_width(const lfuse__product_class *p, int wide, int vector)
+static int skinny_width(const lfuse__product_class *p, int wide, int vector)
 {
     return vector * (lfuse__is_k_contiguous(p, wide) ? TEAMS : TEAM);
 }
 
-int lfuse__skinny_depth(const lfuse__product_class *p, int wide, int vector)
+static int skinny_depth(const lfuse__product_class *p, int wide, int vector)
 {
     return vector * (lfuse__is_k_contiguous(p, wide) ? TEAM : TEAMS);
 }
@@ -162,16 +162,16 @@ static const char *declines(const lfuse__facts *facts, const lfuse__kernel_class
 }
 
 /* Of each width one candidate that has all columns, and one that has all rows. */
-static bool candidate(int at, lfuse__product_class *p)
+static bool candidate(const lfuse__solver *solver, int at, lfuse__product_class *p)
 {
     const int few = at < 2 * FEWS ? fews[at / 2] : 0, v = lfuse__tiles_vector(p), rows = at % 2;
-    const int wide = rows ? LFUSE__PRODUCT_B : LFUSE__PRODUCT_A, width = lfuse__skinny_width(p, wide, v);
+    const int wide = rows ? LFUSE__PRODUCT_B : LFUSE__PRODUCT_A, width = skinny_width(p, wide, v);
 
     if (!few) return false;
-    p->solver = &lfuse__skinny;
+    p->solver = solver;
     p->rows = rows ? few : width, p->columns = rows ? width : few;
     p->item_rows = rows ? few : v, p->item_columns = rows ? v : few;
-    p->depth = lfuse__skinny_depth(p, wide, v);
+    p->depth = skinny_depth(p, wide, v);
     p->slices = p->split = p->prefetch = 1;
     p->occupancy = 0;
     return true;

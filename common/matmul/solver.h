@@ -37,8 +37,8 @@ struct lfuse__solver {
      * has all that lfuse__matmul_choose is given: operands, prologues, epilogue, whether it is a batch.
      */
     const char *(*declines)(const lfuse__facts *facts, const lfuse__kernel_class *c);
-    /* Sets the solver and the tile of candidate `at`; false behind the last one. Other fields of the class stay. */
-    bool (*candidate)(int at, lfuse__product_class *p);
+    /* Sets the solver and the tile of its candidate `at`; false behind the last one. Other fields of the class stay. */
+    bool (*candidate)(const lfuse__solver *solver, int at, lfuse__product_class *p);
     /* Whether a plan that does not know the sizes compiles this candidate. NULL: it compiles all of them. */
     bool (*is_compiled_ahead)(int at);
     /* Whether some product with extents within the bounds may be computed by this candidate. NULL: every one. */

@@ -51,12 +51,9 @@ bool lfuse__tiles_share(int64_t workers, lfuse__cut *c);
  * tile_cost.c: the table of tile shapes.
  *   - lfuse__tiles_shape sets the solver and the tile to the shape of that number; false behind the last one.
  *   - lfuse__tiles_known returns whether the class has a tile of the table.
- *   - lfuse__tiles_have_many_rows returns whether its work-items have more rows than most. Such tiles are slower than
- *     the cost model says in batches and with stream-K.
  */
 bool lfuse__tiles_shape(lfuse__product_class *p, int number);
 bool lfuse__tiles_known(const lfuse__product_class *p);
-bool lfuse__tiles_have_many_rows(const lfuse__product_class *p);
 /*
  * What simt and mma have in common of a solver (solver.h). Each of their shapes is three candidates: k whole, split k,
  * and stream-K. The first two shapes are compiled ahead. The cost is none where there are not tickets enough for all
@@ -64,7 +61,7 @@ bool lfuse__tiles_have_many_rows(const lfuse__product_class *p);
  */
 bool lfuse__tile_candidate(const lfuse__solver *solver, int at, lfuse__product_class *p);
 bool lfuse__tile_is_compiled_ahead(int at);
-bool lfuse__tile_serves(const lfuse__product_class *p);
+bool lfuse__tile_serves(const lfuse__product_class *p, const int64_t *least, const int64_t *most);
 bool lfuse__tile_cost(const lfuse__product_class *p, const lfuse__facts *facts, const int64_t *extents, lfuse__cut *c);
 /* Cuts a product for a geometry, whose `parts` prevails. Returns false where stream-K cannot cut these sizes. */
 bool lfuse__tiles_cut(const lfuse__product_class *p, const lfuse__facts *facts, const lfuse__geometry *g,
@@ -211,15 +208,12 @@ void lfuse__tiles_put_columns(const lfuse__tiles *t, bool number);
 void lfuse__tiles_put_end(const lfuse__tiles *t);
 
 /*
- * skinny.c: one side of D is so short that a work-item has all of it. All accumulators go through the workspace, and a
- * second launch adds up the parts. skinny_width returns how many rows or columns of the wide operand a group has,
- * skinny_depth the depth of its k-tiles.
+ * Returns whether one side of D is so short that a work-item has all of it: all accumulators go through the workspace,
+ * and a second launch adds up the parts.
  */
 static inline bool lfuse__is_skinny(const lfuse__product_class *p)
 {
     return p->solver == &lfuse__skinny;
 }
-int lfuse__skinny_width(const lfuse__product_class *p, int wide, int vector);
-int lfuse__skinny_depth(const lfuse__product_class *p, int wide, int vector);
 
 #endif

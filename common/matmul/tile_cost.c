@@ -85,14 +85,6 @@ bool lfuse__tile_is_compiled_ahead(int at)
     return at % WAYS != LFUSE__SPLIT_STREAM_K && at / WAYS < AHEAD;
 }
 
-/* A batch has tiles enough without splitting k. */
-bool lfuse__tile_serves(const lfuse__product_class *p)
-{
-    if (p->split == LFUSE__SPLIT_STREAM_K && p->column_sums) return false; /* nobody has measured it */
-    if ((p->batched || p->split == LFUSE__SPLIT_STREAM_K) && lfuse__tiles_have_many_rows(p)) return false;
-    return (!p->column_sums || lfuse__tiles_sum_columns(p)) && (!p->batched || !p->split);
-}
-
 static const shape *shape_of(const lfuse__product_class *p)
 {
     for (int i = 0; i < SHAPES; i++)
@@ -159,10 +151,15 @@ static bool has_many_rows(const shape *s)
     return s->item_rows > 8;
 }
 
-bool lfuse__tiles_have_many_rows(const lfuse__product_class *p)
+/* A batch has tiles enough without splitting k. */
+bool lfuse__tile_serves(const lfuse__product_class *p, const int64_t *least, const int64_t *most)
 {
     const shape *s = shape_of(p);
-    return s && has_many_rows(s);
+
+    (void)least, (void)most;
+    if (p->split == LFUSE__SPLIT_STREAM_K && p->column_sums) return false; /* nobody has measured it */
+    if ((p->batched || p->split == LFUSE__SPLIT_STREAM_K) && has_many_rows(s)) return false;
+    return (!p->column_sums || lfuse__tiles_sum_columns(p)) && (!p->batched || !p->split);
 }
 
 static bool hands_over(const tile_model *k, bool whole, double groups)

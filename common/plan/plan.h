@@ -39,6 +39,7 @@
 #ifndef COMMON_PLAN_PLAN_H
 #define COMMON_PLAN_PLAN_H
 
+#include "common/base/epilogue.h"
 #include "common/base/facts.h"
 #include "common/graph/graph.h"
 #include "common/plan/advice.h"
@@ -142,7 +143,7 @@ typedef struct lfuse__product {
     bool wide;         /* A and B are of f16 or bf16 and D is the f32 sums */
     bool tf32;         /* A and B are rounded to tf32; the vendor's */
     lfuse_size m, n, k;
-    int epilogue;      /* the vendor's: lfuse__epilogue */
+    lfuse__epilogue epilogue; /* the vendor's */
     int alpha, beta;   /* index in plan->numbers; -1: alpha is 1, beta 1 where C is added, else 0 */
     bool adds;         /* the vendor's: C is added */
     int bias, addend;  /* the vendor's: index in operands; 0: there is no bias, C is D */

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "common/base/real.h"
-#include "common/plan/tail.h"
+#include "common/plan/plan.h"
 
 typedef struct printer {
     const lfuse__plan_body *plan;
@@ -144,7 +144,7 @@ static const struct epilogue {
     { "", "", false },           { "(add ", "", true },           { "(relu ", ")", false },
     { "(relu (add ", ")", true }, { "(gelu_tanh (add ", ")", true },
 };
-_Static_assert(sizeof epilogues / sizeof *epilogues == LFUSE__TAILS, "a row for each tail");
+_Static_assert(sizeof epilogues / sizeof *epilogues == LFUSE__EPILOGUES, "a row for each");
 
 static void print_gemm(const lfuse__plan_body *plan, const lfuse__step *s, const lfuse_graph *names,
                        lfuse__strbuf *out)

@@ -103,7 +103,7 @@ static lfuse_status gemm_step(lfuse__draft *d, int32_t matmul, const lfuse__tail
                                       .tf32 = n->op == LFUSE_PRECISION_TF32, .m = n->shape[n->rank - 2],
                                       .n = n->shape[n->rank - 1],
                                       .k = lfuse__draft_node(d, n->in[0])->shape[n->rank - 1],
-                                      .epilogue = t ? t->epilogue : LFUSE__TAIL_NONE, .alpha = -1, .beta = -1,
+                                      .epilogue = t ? t->epilogue : LFUSE__EP_NONE, .alpha = -1, .beta = -1,
                                       .adds = t && t->adds, .bias = bias ? 3 : 0, .addend = addend ? 3 + bias : 0 };
     memcpy(step->extents, n->shape, sizeof step->extents);
     if (t && t->alpha >= 0) LFUSE__TRY(lfuse__draft_number(d, t->alpha, &step->product.alpha));

@@ -56,7 +56,7 @@ static bool may_add(const lfuse__draft *d, const lfuse__tail *t, int32_t node, i
 {
     const lfuse__node *n = lfuse__draft_node(d, node), *x = lfuse__draft_node(d, base);
 
-    if (t->adds || t->epilogue != LFUSE__TAIL_NONE) return false; /* sums are in the contract's order */
+    if (t->adds || t->epilogue != LFUSE__EP_NONE) return false; /* sums are in the contract's order */
     if (d->memory[base].wide.set) return false;
     return x->type == n->type && !x->list && x->rank == n->rank &&
            !memcmp(x->shape, n->shape, (size_t)n->rank * sizeof *n->shape) &&
@@ -115,7 +115,7 @@ static bool takes_bias(const lfuse__draft *d, lfuse__tail *t, int32_t node)
     int32_t base;
     int k;
 
-    if (i < 0 || !is_op(d, node, LFUSE__OP_add) || t->epilogue != LFUSE__TAIL_NONE) return false;
+    if (i < 0 || !is_op(d, node, LFUSE__OP_add) || t->epilogue != LFUSE__EP_NONE) return false;
     base = lfuse__draft_operand(d, node, i, &walk);
     b = lfuse__draft_node(d, base);
     if (d->nodes[base].inlined || d->memory[base].wide.set || d->nodes[base].region == d->nodes[node].region ||
@@ -127,7 +127,7 @@ static bool takes_bias(const lfuse__draft *d, lfuse__tail *t, int32_t node)
         if (walk.offset[k] != 0 || (k != walk.axis[column] && walk.shape[k] != 1)) return false;
     t->bias = base;
     t->bias_walk = walk;
-    t->epilogue = LFUSE__TAIL_BIAS;
+    t->epilogue = LFUSE__EP_BIAS;
     return true;
 }
 
@@ -135,15 +135,15 @@ static bool takes_activation(const lfuse__draft *d, lfuse__tail *t, int32_t node
 {
     lfuse__view walk;
 
-    if (t->epilogue > LFUSE__TAIL_BIAS) return false;
+    if (t->epilogue > LFUSE__EP_BIAS) return false;
     if (lfuse__draft_operand(d, node, 0, &walk) != t->end || !lfuse__draft_same_index(d, node, &walk))
         return false;
     if (is_op(d, node, LFUSE__OP_relu)) {
-        t->epilogue = t->epilogue == LFUSE__TAIL_BIAS ? LFUSE__TAIL_BIAS_RELU : LFUSE__TAIL_RELU;
+        t->epilogue = t->epilogue == LFUSE__EP_BIAS ? LFUSE__EP_BIAS_RELU : LFUSE__EP_RELU;
         return true;
     }
-    if (!is_op(d, node, LFUSE__OP_gelu_tanh) || t->epilogue != LFUSE__TAIL_BIAS) return false;
-    t->epilogue = LFUSE__TAIL_BIAS_GELU_TANH;
+    if (!is_op(d, node, LFUSE__OP_gelu_tanh) || t->epilogue != LFUSE__EP_BIAS) return false;
+    t->epilogue = LFUSE__EP_BIAS_GELU_TANH;
     return true;
 }
 
@@ -169,7 +169,7 @@ bool lfuse__tail_match(const lfuse__draft *d, int32_t matmul, int32_t region, lf
 {
     int32_t node;
 
-    *t = (lfuse__tail){ .alpha = -1, .beta = -1, .addend = -1, .bias = -1, .epilogue = LFUSE__TAIL_NONE,
+    *t = (lfuse__tail){ .alpha = -1, .beta = -1, .addend = -1, .bias = -1, .epilogue = LFUSE__EP_NONE,
                         .end = matmul };
     while ((node = follower(d, t->end, region)) >= 0) {
         if (lfuse__draft_node(d, node)->type != lfuse__draft_node(d, matmul)->type) return false;

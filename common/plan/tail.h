@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tails of vendors' products, for product.c, tail.c and print.c alone. */
+/* Tails of vendors' products, for product.c and tail.c alone. */
 #ifndef COMMON_PLAN_TAIL_H
 #define COMMON_PLAN_TAIL_H
 
 #include "common/plan/draft.h"
-
-/* Numbered as the waist numbers lfuse__epilogue; plan/ does not see the waist. */
-enum { LFUSE__TAIL_NONE, LFUSE__TAIL_BIAS, LFUSE__TAIL_RELU, LFUSE__TAIL_BIAS_RELU, LFUSE__TAIL_BIAS_GELU_TANH,
-       LFUSE__TAILS };
 
 typedef struct lfuse__tail {
     int32_t alpha, beta; /* number nodes, -1 */
@@ -15,7 +11,7 @@ typedef struct lfuse__tail {
     int32_t addend;      /* its base; -1: it is the input that the tail updates */
     int32_t bias;        /* base of the row vector, -1 */
     lfuse__view bias_walk;
-    int epilogue;
+    lfuse__epilogue epilogue;
     int32_t end;         /* the last node */
     int nodes;
 } lfuse__tail;

@@ -125,7 +125,7 @@ static void name_product(const lfuse__gemm_desc *d, char text[LFUSE__PROBLEM_NAM
         [LFUSE__EP_NONE] = "", [LFUSE__EP_BIAS] = ":ep=bias", [LFUSE__EP_RELU] = ":ep=relu",
         [LFUSE__EP_BIAS_RELU] = ":ep=bias+relu", [LFUSE__EP_BIAS_GELU_TANH] = ":ep=bias+gelu_tanh",
     };
-    _Static_assert(sizeof epilogues / sizeof *epilogues == LFUSE__EPS, "a word for each epilogue");
+    _Static_assert(sizeof epilogues / sizeof *epilogues == LFUSE__EPILOGUES, "a word for each epilogue");
     const size_t size = LFUSE__PROBLEM_NAME; /* enough for twelve numbers of any size and the words */
     int length = snprintf(
         text, size, "gemm:%" PRId64 "x%" PRId64 "x%" PRId64 ":%s:%c%c:ld%" PRId64 ",%" PRId64 ",%" PRId64

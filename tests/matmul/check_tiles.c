@@ -123,6 +123,38 @@ TEST(batches_of_few_rows)
     ck_assert_int_le(c.product.item_rows, 8);
 }
 
+/* Where k is split by choice, it is not without memory, which no workspace is needed for then. */
+TEST(without_memory)
+{
+    const lfuse__facts facts = facts_of(LFUSE__PRODUCTS_PORTABLE);
+    const int64_t sizes[] = {64, 2048, 2048};
+    lfuse__kernel_class c;
+    lfuse__geometry g;
+    geometry_of(&g, 64, 2048, 2048);
+    class_of(&c, LFUSE_F32);
+    ck_assert(!choose(&facts, sizes, false, &c));
+    ck_assert(c.product.split && lfuse__product_workspace(&c, &facts, &g) > 0);
+    class_of(&c, LFUSE_F32);
+    ck_assert(!lfuse__matmul_choose(&facts, &(lfuse__matmul_problem){.extents = sizes, .lean = true}, &c));
+    ck_assert_int_eq(c.product.split, 0);
+    ck_assert_uint_eq(lfuse__product_workspace(&c, &facts, &g), 0);
+}
+
+/* Two tiles of the table differ in their slices alone. */
+TEST(named_by_slices)
+{
+    static const char *const names[] = {"64x128x16:8x8:1:0", "64x128x16:8x8:2:0"};
+    const lfuse__facts facts = facts_of(LFUSE__PRODUCTS_PORTABLE);
+    for (int i = 0; i < 2; i++) {
+        lfuse__matmul_candidate named;
+        lfuse__kernel_class c;
+        ck_assert(lfuse__matmul_candidate_parse(names[i], &named));
+        class_of(&c, LFUSE_F32);
+        ck_assert(!choose_named(&facts, (int64_t[]){512, 512, 512}, &named, &c));
+        ck_assert_int_eq(c.product.slices, i + 1);
+    }
+}
+
 /* A plan of unknown sizes has large tiles and small ones, on tensor cores too. */
 TEST(tiles_of_any_size)
 {

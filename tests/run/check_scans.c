@@ -22,15 +22,7 @@ static float wave(int64_t k)
 
 static lfuse_tensor *waves(int rank, const int64_t *shape)
 {
-    lfuse_tensor *t = tensor(rank, shape);
-    const int64_t n = lfuse_tensor_elements(t);
-    float *host = malloc((size_t)(n + 1) * sizeof *host);
-
-    ck_assert_ptr_nonnull(host);
-    for (int64_t i = 0; i < n; i++) host[i] = wave(i);
-    OK(lfuse_tensor_write(t, NULL, host));
-    free(host);
-    return t;
+    return filled_tensor(rank, shape, wave);
 }
 
 /* ---- the order of reduce.h, over f32 ---- */

@@ -134,6 +134,19 @@ lfuse_tensor *ramp(int rank, const int64_t *shape, float start, float step)
     return t;
 }
 
+lfuse_tensor *filled_tensor(int rank, const int64_t *shape, float (*element)(int64_t k))
+{
+    lfuse_tensor *t = tensor(rank, shape);
+    const int64_t n = lfuse_tensor_elements(t);
+    float *host = malloc((size_t)(n + 1) * sizeof *host);
+
+    ck_assert_ptr_nonnull(host);
+    for (int64_t i = 0; i < n; i++) host[i] = element(i);
+    OK(lfuse_tensor_write(t, NULL, host));
+    free(host);
+    return t;
+}
+
 const float *values(const lfuse_tensor *t)
 {
     static float host[MOST];

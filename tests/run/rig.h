@@ -55,6 +55,8 @@ uint64_t programs(void); /* that were built, or loaded from disk */
 lfuse_tensor *tensor(int rank, const int64_t *shape);
 /* start, start + step ...; at most 2^16 elements, as of what follows. */
 lfuse_tensor *ramp(int rank, const int64_t *shape, float start, float step);
+/* Element k is element(k); of any number of elements. */
+lfuse_tensor *filled_tensor(int rank, const int64_t *shape, float (*element)(int64_t k));
 /* Contents after what the stream has to do; static. */
 const float *values(const lfuse_tensor *t);
 lfuse_plan *plan_with(unsigned disable);

@@ -93,8 +93,8 @@ static void add_step(writer *w, const lfuse__step *s)
     add_size(w, s->product.m);
     add_size(w, s->product.n);
     add_size(w, s->product.k);
-    lfuse__strbuf_format(&w->text, "\n%d %d %d %d", (int)s->product.type, s->product.epilogue, s->product.alpha >= 0,
-                         s->product.beta >= 0);
+    lfuse__strbuf_format(&w->text, "\n%d %d %d %d", (int)s->product.type, (int)s->product.epilogue,
+                         s->product.alpha >= 0, s->product.beta >= 0);
     if (s->product.prologue[0] || s->product.prologue[1])
         lfuse__strbuf_format(&w->text, " made %d %d", s->product.prologue[0], s->product.prologue[1]);
     if (s->product.adds) lfuse__strbuf_format(&w->text, " adds %d", s->product.addend);

@@ -153,7 +153,7 @@ static void describe(const lfuse__product *p, int64_t count, const matrices *m, 
     desc->tb = b->transposed;
     desc->has_beta = p->adds;
     desc->apart = p->addend > 0;
-    desc->epilogue = (lfuse__epilogue)p->epilogue;
+    desc->epilogue = p->epilogue;
     desc->m = a->extents[row], desc->n = b->extents[column], desc->k = a->extents[column];
     desc->lda = a->ld, desc->ldb = b->ld, desc->ldc = d->ld, desc->ld_add = p->addend ? m->addend.ld : 0;
     if (count == 1) return; /* the same as one that is no batch */
