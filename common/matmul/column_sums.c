@@ -34,7 +34,7 @@ static int most_apart(const lfuse__product_class *p)
 bool lfuse__tiles_sum_columns(const lfuse__product_class *p)
 {
     /* Slices have a column each of a work-item's vectors, when their sums have been put together. */
-    return p->solver == &lfuse__simt && p->sum == LFUSE_F32 && p->item_rows == ROWS && !p->ta && !p->batched &&
+    return p->solver->tile->sums_columns && p->sum == LFUSE_F32 && p->item_rows == ROWS && !p->ta && !p->batched &&
            !p->prologue[0] && !p->prologue[1] && p->item_columns / lfuse__tiles_vector(p) % p->slices == 0 &&
            !(p->split && p->column_sums > 1); /* the parts' sums of a work-item are not in its registers together */
 }

@@ -165,30 +165,11 @@ void lfuse__tiles_put_vectors(const lfuse__tiles *t, int indent, int vectors,
     }
 }
 
-void lfuse__tiles_put_place(const lfuse__tiles *t, int indent, const char *g)
-{
-    const lfuse__product_class *p = t->p;
-    const int across = p->item_columns / t->vector;
-    if (p->solver == &lfuse__mma) {
-        lfuse__mma_put_place(t, indent, g);
-        return;
-    }
-    lfuse__put(t->t.out, indent, "const u32 g = %s;", g);
-    if (p->column_sums) /* rows of a work-item are equally far apart: lfuse__tiles_row */
-        lfuse__put(t->t.out, indent, "const u32 row = a0 + (y / %d + g / %d * %d) * apart;", t->vector, across,
-                   p->rows / p->item_rows);
-    else
-        lfuse__put(t->t.out, indent, "const u32 row = a0 + g / %d * %d + y + g / %d %% %d;", across * t->vector,
-                   p->rows / p->item_rows * t->vector, across, t->vector);
-    lfuse__put(t->t.out, indent, "const u32 column = b0 + g %% %d * %d + x;", across,
-               p->columns / p->item_columns * t->vector);
-}
-
 /* ---- sums that are in the registers of their work-items ---- */
 
 static void place_in_tile(const lfuse__tiles *t, int indent)
 {
-    lfuse__tiles_put_place(t, indent, "pass + done + w");
+    t->p->solver->tile->put_place(t, indent, "pass + done + w");
 }
 
 static void sums_in_registers(const lfuse__tiles *t, int indent)
@@ -222,7 +203,7 @@ static void put_back(const lfuse__tiles *t, int indent, int pass)
 /* Vectors of each work-item that local memory has room for: a part of all of them. */
 static int staged(const lfuse__tiles *t, int all)
 {
-    const int room = lfuse__tiles_local(t->p) / t->vector / t->places;
+    const int room = t->p->solver->tile->local(t->p) / t->vector / t->places;
     while (all > room) all /= 2;
     return all;
 }

@@ -13,6 +13,22 @@ enum { CHUNK = 8 /* elements of 16 bytes */, STEP = 16 /* of a fragment, along k
 
 enum { LOCAL_OF_ALL = 48 * 1024, TICKET_BYTES = 16 };
 
+static int warp_rows(const lfuse__product_class *p)
+{
+    return p->item_rows * 8;
+}
+
+static int warp_columns(const lfuse__product_class *p)
+{
+    return p->item_columns * 4;
+}
+
+/* The stages of k-tiles, of 16 bits. */
+static int local(const lfuse__product_class *p)
+{
+    return (p->prefetch + 1) * p->depth * (p->rows + p->columns) / 2;
+}
+
 /* Parts of gemm_mma_operand.k; a place has the operand's number and the part's. */
 enum { ADDRESSES, COPY, FRAGMENTS, COPY_SLOWLY, PARTS };
 
@@ -22,7 +38,7 @@ static void put_operand(const void *context, int which, int indent)
     const lfuse__product_class *p = t->p;
     const int operand = which / PARTS, part = which % PARTS;
     const bool a = operand == LFUSE__PRODUCT_A, along = lfuse__is_k_contiguous(p, operand);
-    const int width = a ? p->rows : p->columns, warp_tile = a ? lfuse__mma_rows(p) : lfuse__mma_columns(p);
+    const int width = a ? p->rows : p->columns, warp_tile = a ? warp_rows(p) : warp_columns(p);
     const int chunks = (along ? p->depth : width) / CHUNK, bank_chunks = BANKS / 16;
     char first[96], first_of_warp[64];
     const lfuse__parameter parameters[] = {
@@ -42,8 +58,8 @@ static void put_operand(const void *context, int which, int indent)
     };
 
     lfuse__put_product_first(&t->l, operand, first, sizeof first);
-    snprintf(first_of_warp, sizeof first_of_warp, "warp %s %d * %d", a ? "/" : "%",
-             p->columns / lfuse__mma_columns(p), warp_tile);
+    snprintf(first_of_warp, sizeof first_of_warp, "warp %s %d * %d", a ? "/" : "%", p->columns / warp_columns(p),
+             warp_tile);
     lfuse__put_text(t->t.out, indent, lfuse__text_gemm_mma_operand, parameters, NULL, NULL);
 }
 
@@ -73,11 +89,11 @@ static void put_kernel(const lfuse__tiles *t, const char *name)
     const lfuse__parameter parameters[] = {
         {"NAME", .word = name}, {"WORDS", .number = t->l.own + lfuse__tiles_own(p)},
         {"BUFFERS", .number = lfuse__kernel_buffers(t->t.k)}, {"ITEMS", .number = t->threads},
-        {"BLOCKS", .number = p->occupancy}, {"TILE_WORDS", .number = lfuse__tiles_local(p)},
+        {"BLOCKS", .number = p->occupancy}, {"TILE_WORDS", .number = local(p)},
         {"MEETS", .number = p->split || p->column_sums},
         {"TYPE", .word = lfuse__memory_word(t->t.k->operands[LFUSE__PRODUCT_A].type)}, {"ROWS", .number = p->rows},
-        {"COLUMNS", .number = p->columns}, {"WARP_ROWS", .number = lfuse__mma_rows(p)},
-        {"WARP_COLUMNS", .number = lfuse__mma_columns(p)}, {"SUMS", .number = p->item_rows * p->item_columns},
+        {"COLUMNS", .number = p->columns}, {"WARP_ROWS", .number = warp_rows(p)},
+        {"WARP_COLUMNS", .number = warp_columns(p)}, {"SUMS", .number = p->item_rows * p->item_columns},
         {"AHEAD", .number = p->prefetch}, {"STEPS", .number = p->depth / STEP},
         {"STAGE_A", .number = p->rows * p->depth * 2}, {"STAGE_B", .number = p->columns * p->depth * 2},
         {"VECTORS", .number = t->l.own + LFUSE__TILES_VECTORS}, {NULL},
@@ -86,19 +102,21 @@ static void put_kernel(const lfuse__tiles *t, const char *name)
     lfuse__put_text(t->t.out, 0, lfuse__text_gemm_mma, parameters, places, t);
 }
 
-void lfuse__mma_put_corner(const lfuse__tiles *t, int indent, const char *place)
+/* ---- the accumulators that a lane has: those of the fragments of its warp ---- */
+
+static void put_corner(const lfuse__tiles *t, int indent, const char *place)
 {
-    const int across = t->p->columns / lfuse__mma_columns(t->p);
-    lfuse__put(t->t.out, indent, "const u32 y = %s / %d * %d + %s %% 32 / 4;", place, 32 * across,
-               lfuse__mma_rows(t->p), place);
+    const int across = t->p->columns / warp_columns(t->p);
+    lfuse__put(t->t.out, indent, "const u32 y = %s / %d * %d + %s %% 32 / 4;", place, 32 * across, warp_rows(t->p),
+               place);
     lfuse__put(t->t.out, indent, "const u32 x = %s / 32 %% %d * %d + %s %% 2 * 8 + %s %% 4 / 2 * 4;", place, across,
-               lfuse__mma_columns(t->p), place, place);
+               warp_columns(t->p), place, place);
 }
 
-void lfuse__mma_put_place(const lfuse__tiles *t, int indent, const char *g)
+static void put_place(const lfuse__tiles *t, int indent, const char *number)
 {
-    const int across = lfuse__mma_columns(t->p) / STEP;
-    lfuse__put(t->t.out, indent, "const u32 g = %s;", g);
+    const int across = warp_columns(t->p) / STEP;
+    lfuse__put(t->t.out, indent, "const u32 g = %s;", number);
     lfuse__put(t->t.out, indent, "const u32 row = a0 + g / %d * 8 + y, column = b0 + g %% %d * %d + x;", across, across,
                STEP);
 }
@@ -127,7 +145,7 @@ static const char *declines(const lfuse__facts *facts, const lfuse__kernel_class
 /* Stream-K is slower than whole tiles. */
 static bool serves(const lfuse__product_class *p, const int64_t *least, const int64_t *most)
 {
-    return lfuse__tiles_local(p) * 4 + (p->split ? TICKET_BYTES : 0) <= LOCAL_OF_ALL &&
+    return local(p) * 4 + (p->split ? TICKET_BYTES : 0) <= LOCAL_OF_ALL &&
            p->split != LFUSE__SPLIT_STREAM_K && lfuse__tile_serves(p, least, most);
 }
 
@@ -138,9 +156,23 @@ static bool suits(const lfuse__product_class *p, const int64_t *extents)
            extents[lfuse__is_k_contiguous(p, LFUSE__PRODUCT_B) ? 2 : 1] % CHUNK == 0;
 }
 
+/* Fitted to times on an H200. */
+static const lfuse__tile_shape shapes[] = {
+    {128, 128, 32, 8, 16, 1, 2, 2, 400, 970},
+    {64, 64, 32, 4, 8, 1, 3, 4, 1400, 635},
+    {64, 128, 32, 4, 16, 1, 2, 3, 700, 790},
+    {32, 128, 32, 4, 8, 1, 3, 4, 1500, 585},
+    {128, 32, 32, 4, 8, 1, 3, 4, 1500, 585},
+};
+
+static const lfuse__tile_traits traits = {
+    .shapes = shapes, .nshapes = sizeof shapes / sizeof *shapes, .chunk = CHUNK, .tensor_cores = true, .local = local,
+    .put_corner = put_corner, .put_place = put_place,
+};
+
 const lfuse__solver lfuse__mma = {
-    .name = "mma", .runs_on = lfuse__tiles_run_on, .declines = declines, .candidate = lfuse__tile_candidate,
-    .is_compiled_ahead = lfuse__tile_is_compiled_ahead, .serves = serves, .suits = suits, .cost = lfuse__tile_cost,
-    .phases = 1, .tickets = lfuse__tiles_tickets, .workspace = lfuse__tiles_workspace, .emit = emit,
-    .pack = lfuse__tiles_pack,
+    .name = "mma", .tile = &traits, .runs_on = lfuse__tiles_run_on, .declines = declines,
+    .candidate = lfuse__tile_candidate, .is_compiled_ahead = lfuse__tile_is_compiled_ahead, .serves = serves,
+    .suits = suits, .cost = lfuse__tile_cost, .phases = 1, .tickets = lfuse__tiles_tickets,
+    .workspace = lfuse__tiles_workspace, .emit = emit, .pack = lfuse__tiles_pack,
 };

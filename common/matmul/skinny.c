@@ -184,8 +184,20 @@ static bool serves(const lfuse__product_class *p, const int64_t *least, const in
     return least[side] <= few && (few == fews[0] || most[side] > fews[0]);
 }
 
+/* The sums of all parts of k. */
+static uint64_t workspace(const lfuse__kernel_class *c, const lfuse__facts *facts, const lfuse__geometry *g)
+{
+    lfuse__cut found;
+
+    lfuse__tiles_cut(&c->product, facts, g, &found);
+    return (uint64_t)lfuse__product_batch(c, g) * (uint64_t)found.parts * (uint64_t)g->extents[0] *
+           (uint64_t)lfuse__tiles_parts(g->extents[1], lfuse__tiles_vector(&c->product)) * LFUSE__TILES_VECTOR;
+}
+
+static const lfuse__tile_traits traits = { .threads = LFUSE__GROUP };
+
 const lfuse__solver lfuse__skinny = {
-    .name = "skinny", .runs_on = lfuse__tiles_run_on, .declines = declines, .candidate = candidate, .serves = serves,
-    .cost = cost, .phases = 2, .workspace = lfuse__tiles_workspace, .emit = emit,
+    .name = "skinny", .tile = &traits, .runs_on = lfuse__tiles_run_on, .declines = declines,
+    .candidate = candidate, .serves = serves, .cost = cost, .phases = 2, .workspace = workspace, .emit = emit,
     .pack = lfuse__tiles_pack,
 };

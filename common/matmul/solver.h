@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A solver is one way to multiply matrices: its candidates, what they cost, and their kernels. solvers.c lists all of
- * them. Who adds one writes its file, its name below, a row in solvers.c and its kernel's text. Only solvers that share
- * tile.h tell each other apart.
+ * them. Who adds one writes its file, its name below, a row in solvers.c and its kernel's text.
  */
 #ifndef COMMON_MATMUL_SOLVER_H
 #define COMMON_MATMUL_SOLVER_H
@@ -25,10 +24,12 @@ typedef struct lfuse__cut {
 } lfuse__cut;
 
 struct lfuse__grouped_cut;
+struct lfuse__tile_traits;
 
 /* Extents have the order of a geometry: m, n, k, and of a batch the number of products. */
 struct lfuse__solver {
     const char *name;
+    const struct lfuse__tile_traits *tile; /* tile.h: how it differs from others that share it. NULL: it does not */
 
     /* Whether the solver's kernels run on such a device at all. */
     bool (*runs_on)(const lfuse__facts *facts);

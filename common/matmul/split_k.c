@@ -20,10 +20,10 @@ static void place_by_number(const lfuse__tiles *t, int indent)
 {
     lfuse__put(t->t.out, indent, "const u32 index = item + (u32)(pass + w) * %d, where = index %% %d;", t->threads,
                t->places);
-    lfuse__tiles_put_corner(t, indent, "where");
+    t->p->solver->tile->put_corner(t, indent, "where");
     char g[32];
     snprintf(g, sizeof g, "index / %d", t->places);
-    lfuse__tiles_put_place(t, indent, g);
+    t->p->solver->tile->put_place(t, indent, g);
 }
 
 static void sums_of_slices(const lfuse__tiles *t, int indent, int slices)
@@ -44,7 +44,7 @@ static void sums_of_slices(const lfuse__tiles *t, int indent, int slices)
 static int left_of(const lfuse__tiles *t)
 {
     int left = t->p->slices;
-    while (left > 1 && left * t->vectors * t->vector > lfuse__tiles_local(t->p)) left /= 2;
+    while (left > 1 && left * t->vectors * t->vector > t->p->solver->tile->local(t->p)) left /= 2;
     return left;
 }
 

@@ -15,22 +15,14 @@
 #include "common/kernels/text/gemm_band.k.h"
 #include "common/kernels/text/gemm_schedule.k.h"
 
-enum { TEAM_ROWS = 4 /* of work-items of a team */ };
-
 bool lfuse__tiles_run_on(const lfuse__facts *facts)
 {
     return !facts->vector_lanes;
 }
 
-/* A skinny product's parts go through the workspace; those of other tiles meet in one launch. */
-static bool meets(const lfuse__product_class *p)
-{
-    return p->split && !lfuse__is_skinny(p);
-}
-
 uint64_t lfuse__tiles_tickets(const lfuse__kernel_class *c)
 {
-    return meets(&c->product) || c->product.column_sums ? LFUSE__TILES_TICKETS * 4 : 0;
+    return c->product.split || c->product.column_sums ? LFUSE__TILES_TICKETS * 4 : 0;
 }
 
 uint64_t lfuse__tiles_workspace(const lfuse__kernel_class *c, const lfuse__facts *facts, const lfuse__geometry *g)
@@ -38,49 +30,35 @@ uint64_t lfuse__tiles_workspace(const lfuse__kernel_class *c, const lfuse__facts
     uint64_t bytes = lfuse__tiles_tickets(c);
     lfuse__cut found;
 
-    if (!c->product.split && !c->product.column_sums) return 0;
+    if (!bytes) return 0;
     lfuse__tiles_cut(&c->product, facts, g, &found);
-    if (meets(&c->product)) {
+    if (c->product.split) {
         const bool shared = c->product.split == LFUSE__SPLIT_STREAM_K;
         const int64_t sums = shared ? found.workers + found.shared : found.down * found.across * found.parts;
         bytes += (uint64_t)(sums * c->product.rows * c->product.columns) * lfuse__type_bytes(c->product.sum);
     }
     if (c->product.column_sums) bytes += lfuse__tiles_cells(&c->product, found.down, found.across);
-    if (!lfuse__is_skinny(&c->product)) return bytes;
-    return (uint64_t)lfuse__product_batch(c, g) * (uint64_t)found.parts * (uint64_t)g->extents[0] *
-           (uint64_t)lfuse__tiles_parts(g->extents[1], lfuse__tiles_vector(&c->product)) * LFUSE__TILES_VECTOR;
+    return bytes;
 }
 
 /* ---- the text ---- */
 
 int lfuse__tiles_threads(const lfuse__product_class *p)
 {
-    return lfuse__is_skinny(p) ? LFUSE__GROUP : p->rows / p->item_rows * (p->columns / p->item_columns) * p->slices;
-}
+    const int threads = p->solver->tile->threads;
 
-void lfuse__tiles_put_corner(const lfuse__tiles *t, int indent, const char *place)
-{
-    const int across = t->p->columns / t->p->item_columns / (LFUSE__TEAM / TEAM_ROWS); /* teams side by side */
-    if (t->p->solver == &lfuse__mma) {
-        lfuse__mma_put_corner(t, indent, place);
-        return;
-    }
-    /* Neighbours differ in y first: each 16 of them read 2 vectors of A and 8 of B. */
-    lfuse__put(t->t.out, indent, "const u32 y = (%s / %d * %d + %s %% 2 + %s %% 32 / 16 * 2) * %d;", place,
-               32 * across, TEAM_ROWS, place, place, t->vector);
-    lfuse__put(t->t.out, indent, "const u32 x = (%s / 32 %% %d * %d + %s %% 16 / 2) * %d;", place, across,
-               32 / TEAM_ROWS, place, t->vector);
+    return threads ? threads : p->rows / p->item_rows * (p->columns / p->item_columns) * p->slices;
 }
 
 void lfuse__tiles_put_local(const lfuse__tiles *t)
 {
-    lfuse__put(t->t.out, 1, "TILE_%s(tile, %d)", t->sum, lfuse__tiles_local(t->p));
+    lfuse__put(t->t.out, 1, "TILE_%s(tile, %d)", t->sum, t->p->solver->tile->local(t->p));
 }
 
 void lfuse__tiles_put_items(const lfuse__tiles *t)
 {
     lfuse__put(t->t.out, 1, "const u32 place = item %% %d, slice = item / %d;", t->places, t->places);
-    lfuse__tiles_put_corner(t, 1, "place");
+    t->p->solver->tile->put_corner(t, 1, "place");
 }
 
 void lfuse__tiles_put_band(const lfuse__tiles *t, int indent, const char *number, const char *tiles_down,
@@ -153,15 +131,14 @@ void lfuse__tiles_describe(lfuse__tiles *t, lfuse__strbuf *out, const lfuse__ker
 /* Whether a launch begins before the one in front of it has ended. */
 static bool overlaps(const lfuse__facts *facts, const lfuse__product_class *p)
 {
-    return facts->overlaps && p->solver == &lfuse__simt && p->split != LFUSE__SPLIT_STREAM_K;
+    return facts->overlaps && p->solver->tile->overlaps && p->split != LFUSE__SPLIT_STREAM_K;
 }
 
 lfuse_status lfuse__tiles_begin(lfuse__tiles *t, lfuse__strbuf *out, const lfuse__kernel_class *c,
                                 const lfuse__facts *facts)
 {
     const lfuse__product_class *p = &c->product;
-    const bool known = (lfuse__is_skinny(p) || lfuse__tiles_known(p)) &&
-                       (!p->column_sums || lfuse__tiles_sum_columns(p));
+    const bool known = lfuse__tiles_known(p) && (!p->column_sums || lfuse__tiles_sum_columns(p));
 
     if (!known || p->phase < 0 || p->phase >= p->solver->phases)
         return lfuse__error(LFUSE_ERR_INVALID, "a product by tiles of %d x %d x %d, phase %d", p->rows, p->columns,
@@ -186,9 +163,9 @@ static bool aligned(const lfuse__kernel_class *c, const lfuse__geometry *g, int 
 /* Rows of vectors; along an axis that a tile may cut, of nothing else. So of all that an operand is made of. */
 static bool matrix_aligned(const lfuse__kernel_class *c, const lfuse__geometry *g, const int8_t *sides, int i)
 {
-    const int vector = lfuse__tiles_vector(&c->product), units = LFUSE__TILES_VECTOR / 2;
-    if (c->product.solver == &lfuse__mma)
-        return g->extents[lfuse__is_k_contiguous(&c->product, i) ? 2 : i] % units == 0 && aligned(c, g, i, units);
+    const int vector = lfuse__tiles_vector(&c->product), chunk = c->product.solver->tile->chunk;
+    if (chunk)
+        return g->extents[lfuse__is_k_contiguous(&c->product, i) ? 2 : i] % chunk == 0 && aligned(c, g, i, chunk);
     if (!lfuse__is_k_contiguous(&c->product, i) && g->extents[i] % vector) return false;
     for (int j = LFUSE__PRODUCT_OWN; j < c->noperands; j++)
         if (sides[j] == i && lfuse__in_blocks(&c->operands[j]) && !aligned(c, g, j, vector)) return false;

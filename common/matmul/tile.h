@@ -42,17 +42,56 @@ static inline int64_t lfuse__tiles_parts(int64_t x, int64_t each)
     return x / each + (x % each != 0);
 }
 
+typedef struct lfuse__tiles lfuse__tiles;
+
+/*
+ * A shape of tiles of f32 sums; those of f64 are half as wide and high.
+ *   residents  groups that a compute unit of NVIDIA has registers and local memory for; the kernel is compiled for so
+ *              many
+ *   wait       cycles of a k-tile that pass beside its products where nobody else has any to do, on Hopper
+ *   rate       products a cycle of a full unit, on Hopper
+ * Those of other devices follow from the shape: model_of() of tile_cost.c.
+ */
+typedef struct lfuse__tile_shape {
+    int rows, columns, depth, item_rows, item_columns, slices, prefetch;
+    int residents;
+    double wait, rate;
+} lfuse__tile_shape;
+
+/* What differs between the solvers that share this file: `tile` of a solver. Nobody compares solvers by their names. */
+typedef struct lfuse__tile_traits {
+    /* The table of shapes. None: the solver has tiles of its own making, and all sums go through the workspace. */
+    const lfuse__tile_shape *shapes;
+    int nshapes;
+    int threads;       /* work-items of a group; 0: those of the shape */
+    int chunk;         /* elements of A and B are loaded in chunks of so many, of which rows are whole numbers; 0: in
+                          vectors, and one by one where a row ends */
+    bool tensor_cores; /* the sums are made there */
+    bool sums_columns; /* a work-item's rows can be those that a row kernel's work-item adds up (column_sums.c) */
+    bool overlaps;     /* the kernel has HAND_OVER and BEGIN, for devices with facts.overlaps */
+    /* Returns the elements of local memory that the loop over k-tiles takes, in units of the accumulators. */
+    int (*local)(const lfuse__product_class *p);
+    /*
+     * The layout of accumulators: which of a tile's vectors a work-item has in its registers.
+     *   - put_corner declares y and x, the first row and column in the tile of the work-item `place`, an expression.
+     *   - put_place declares g, the number of one of its vectors, which is the expression `number`, and row and column
+     *     in D of that vector.
+     */
+    void (*put_corner)(const lfuse__tiles *t, int indent, const char *place);
+    void (*put_place)(const lfuse__tiles *t, int indent, const char *number);
+} lfuse__tile_traits;
+
 /*
  * stream_k.c: cuts the tiles c->down x c->across by stream-K among so many workers. Returns false where that gains
  * nothing, or where the kernel's numbers do not fit.
  */
 bool lfuse__tiles_share(int64_t workers, lfuse__cut *c);
 /*
- * tile_cost.c: the table of tile shapes.
- *   - lfuse__tiles_shape sets the solver and the tile to the shape of that number; false behind the last one.
- *   - lfuse__tiles_known returns whether the class has a tile of the table.
+ * tile_cost.c: the shapes of a solver.
+ *   - lfuse__tiles_shape sets the solver and the tile to its shape of that number; false behind the last one.
+ *   - lfuse__tiles_known returns whether the class has a tile of its solver.
  */
-bool lfuse__tiles_shape(lfuse__product_class *p, int number);
+bool lfuse__tiles_shape(const lfuse__solver *solver, int number, lfuse__product_class *p);
 bool lfuse__tiles_known(const lfuse__product_class *p);
 /*
  * What simt and mma have in common of a solver (solver.h). Each of their shapes is three candidates: k whole, split k,
@@ -86,7 +125,7 @@ static inline int lfuse__tiles_own(const lfuse__product_class *p)
     return LFUSE__TILES_OWN + (p->column_sums > 0);
 }
 
-typedef struct lfuse__tiles {
+struct lfuse__tiles {
     lfuse__text t;
     lfuse__product_layout l;
     const lfuse__product_class *p;
@@ -96,17 +135,7 @@ typedef struct lfuse__tiles {
     const char *sum;      /* the accumulators' type, as the dialect calls it */
     bool steps;           /* facts.steps */
     bool overlaps;        /* facts.overlaps: the kernel has no BEGIN yet where its sums begin */
-} lfuse__tiles;
-
-/* Returns the rows, and the columns, of a tile that a warp of mma computes. */
-static inline int lfuse__mma_rows(const lfuse__product_class *p)
-{
-    return p->item_rows * 8;
-}
-static inline int lfuse__mma_columns(const lfuse__product_class *p)
-{
-    return p->item_columns * 4;
-}
+};
 
 /* Returns whether neighbours in an operand's memory are neighbours along k: it is transposed on its way into local
  * memory. */
@@ -121,7 +150,6 @@ static inline bool lfuse__is_k_contiguous(const lfuse__product_class *p, int ope
  *   - put_schedule puts text/gemm_schedule.k, for a place of that name.
  *   - put_local declares local memory.
  *   - put_items declares `place` and `slice` of work-item `item`, and y and x, its first row and column in the tile.
- *   - put_corner declares y and x of the work-item `place`, an expression.
  *   - put_band declares `down` and `across` of tile `number`.
  */
 void lfuse__tiles_describe(lfuse__tiles *t, lfuse__strbuf *out, const lfuse__kernel_class *c);
@@ -132,26 +160,17 @@ void lfuse__tiles_put_local(const lfuse__tiles *t);
 void lfuse__tiles_put_items(const lfuse__tiles *t);
 void lfuse__tiles_put_band(const lfuse__tiles *t, int indent, const char *number, const char *tiles_down,
                            const char *tiles_across);
-void lfuse__tiles_put_corner(const lfuse__tiles *t, int indent, const char *place);
 
 /*
  * simt.c: puts the loop over k-tiles. Afterwards acc[row * item_columns + column] holds the work-item's accumulators,
- * of its slice of k, and nobody reads local memory any more. lfuse__tiles_local returns the elements of local memory
- * that this takes, in units of the accumulators.
+ * of its slice of k, and nobody reads local memory any more.
  */
 void lfuse__tiles_put_sums(const lfuse__tiles *t);
-static inline int lfuse__tiles_local(const lfuse__product_class *p)
-{
-    if (p->solver == &lfuse__mma) return (p->prefetch + 1) * p->depth * (p->rows + p->columns) / 2; /* of 16 bits */
-    const int k_tiles = 2 * p->depth * (p->rows + p->columns), sums = p->slices / 2 * p->rows * p->columns;
-    return k_tiles > sums ? k_tiles : sums;
-}
 
 /*
  * epilogue.c: what becomes of the accumulators.
  *   - put_vectors puts the epilogue of `vectors` vectors, w = 0 ...: `place` declares row and column, `sums` the vector
  *     v_.
- *   - put_place declares row and column of vector `g`, an expression, of a work-item at y, x.
  *   - put_epilogue puts the epilogue of all of a work-item's accumulators.
  *   - put_fold puts the body of a kernel that adds up the parts of k, and goes through the epilogue.
  */
@@ -162,7 +181,6 @@ enum {
 void lfuse__tiles_put_vectors(const lfuse__tiles *t, int indent, int vectors,
                               void (*place)(const lfuse__tiles *t, int indent),
                               void (*sums)(const lfuse__tiles *t, int indent));
-void lfuse__tiles_put_place(const lfuse__tiles *t, int indent, const char *g);
 void lfuse__tiles_put_epilogue(const lfuse__tiles *t, int indent);
 void lfuse__tiles_put_fold(const lfuse__tiles *t);
 
@@ -178,10 +196,6 @@ static inline int lfuse__spilled_offset(int e)
     return e ^ 1;
 }
 void lfuse__tiles_put_spilled(const lfuse__tiles *t, int indent, const char *w);
-
-/* mma.c: as lfuse__tiles_put_corner and _put_place; the layout of fragments decides which accumulators a lane has. */
-void lfuse__mma_put_corner(const lfuse__tiles *t, int indent, const char *place);
-void lfuse__mma_put_place(const lfuse__tiles *t, int indent, const char *g);
 
 /*
  * column_sums.c: sums of the columns of what the epilogue computes.
@@ -206,14 +220,5 @@ void lfuse__tiles_put_columns(const lfuse__tiles *t, bool number);
 
 /* split_k.c: puts what adds up slices and parts of k, and the epilogue behind. */
 void lfuse__tiles_put_end(const lfuse__tiles *t);
-
-/*
- * Returns whether one side of D is so short that a work-item has all of it: all accumulators go through the workspace,
- * and a second launch adds up the parts.
- */
-static inline bool lfuse__is_skinny(const lfuse__product_class *p)
-{
-    return p->solver == &lfuse__skinny;
-}
 
 #endif

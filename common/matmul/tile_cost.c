@@ -1,59 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The shapes of tiles, how products are cut up into them, and a model of what that takes. */
+/* How products are cut up into tiles of a solver's shapes, and a model of what that takes. */
 #include <math.h>
 
 #include "common/base/costs.h"
 #include "common/matmul/grouped.h"
 #include "common/matmul/tile.h"
 
-/*
- * Tiles of f32 sums; those of f64 are half as wide and high.
- *   residents  groups that a compute unit of NVIDIA has registers and local memory for; the kernel is compiled for so
- *              many
- *   wait       cycles of a k-tile that pass beside its products where nobody else has any to do, on Hopper
- *   rate       products a cycle of a full unit, on Hopper
- * Those of other devices follow from the shape: model_of(). Fitted to the times of all candidates of 38 products on an
- * H100 (f32). The rows of 16 x 32 x 64, 16 x 32 x 32, 32 x 32 x 32 and 32 x 64 x 32 by 8 x 8 were then set by hand to
- * races on an H200, and the wait of the first to layers whose weights come from memory and not from its caches. Those
- * on tensor cores were fitted to times on an H200.
- */
-typedef struct shape {
-    int rows, columns, depth, item_rows, item_columns, slices, prefetch;
-    int residents;
-    double wait, rate;
-    const lfuse__solver *solver;
-} shape;
-
-static const shape shapes[] = {
-    {64, 128, 16, 8, 8, 1, 1, 3, 415, 97, &lfuse__simt},
-    {32, 64, 16, 4, 4, 1, 1, 5, 630, 78, &lfuse__simt},
-    {16, 32, 64, 4, 4, 8, 2, 3, 480, 62, &lfuse__simt},
-    {16, 32, 32, 4, 4, 4, 2, 5, 180, 47, &lfuse__simt},
-    {32, 32, 32, 4, 4, 4, 2, 3, 115, 69, &lfuse__simt},
-    {32, 64, 32, 8, 4, 4, 1, 2, 110, 73, &lfuse__simt},
-    {32, 64, 32, 8, 8, 4, 1, 3, 375, 86, &lfuse__simt},
-    {64, 64, 32, 8, 8, 4, 1, 2, 335, 86, &lfuse__simt},
-    {64, 64, 32, 16, 8, 4, 1, 2, 680, 95, &lfuse__simt},
-    {64, 64, 16, 8, 8, 2, 1, 3, 295, 91, &lfuse__simt},
-    {64, 128, 16, 8, 8, 2, 1, 2, 245, 91, &lfuse__simt},
-    {128, 128, 16, 8, 16, 1, 1, 2, 2000, 98, &lfuse__simt},
-    {128, 128, 32, 8, 16, 1, 2, 2, 400, 970, &lfuse__mma},
-    {64, 64, 32, 4, 8, 1, 3, 4, 1400, 635, &lfuse__mma},
-    {64, 128, 32, 4, 16, 1, 2, 3, 700, 790, &lfuse__mma},
-    {32, 128, 32, 4, 8, 1, 3, 4, 1500, 585, &lfuse__mma},
-    {128, 32, 32, 4, 8, 1, 3, 4, 1500, 585, &lfuse__mma},
-};
-enum { SHAPES = sizeof shapes / sizeof *shapes };
-
 static int scale(const lfuse__product_class *p)
 {
     return p->sum == LFUSE_F64 ? 2 : 1;
 }
 
-bool lfuse__tiles_shape(lfuse__product_class *p, int number)
+bool lfuse__tiles_shape(const lfuse__solver *solver, int number, lfuse__product_class *p)
 {
-    const shape *s = &shapes[number];
-    if (number >= SHAPES) return false;
+    const lfuse__tile_shape *s = &solver->tile->shapes[number];
+    if (number >= solver->tile->nshapes) return false;
     p->rows = s->rows / scale(p);
     p->columns = s->columns / scale(p);
     p->depth = s->depth;
@@ -62,7 +23,7 @@ bool lfuse__tiles_shape(lfuse__product_class *p, int number)
     p->slices = s->slices;
     p->prefetch = s->prefetch;
     p->occupancy = s->residents;
-    p->solver = s->solver;
+    p->solver = solver;
     return true;
 }
 
@@ -71,11 +32,7 @@ enum { WAYS = LFUSE__SPLIT_STREAM_K + 1, AHEAD = 2 };
 
 bool lfuse__tile_candidate(const lfuse__solver *solver, int at, lfuse__product_class *p)
 {
-    int number = 0, before = at / WAYS; /* shapes of this solver in front of the candidate's */
-
-    for (; number < SHAPES; number++)
-        if (shapes[number].solver == solver && !before--) break;
-    if (!lfuse__tiles_shape(p, number)) return false;
+    if (!lfuse__tiles_shape(solver, at / WAYS, p)) return false;
     p->split = at % WAYS;
     return true;
 }
@@ -85,20 +42,24 @@ bool lfuse__tile_is_compiled_ahead(int at)
     return at % WAYS != LFUSE__SPLIT_STREAM_K && at / WAYS < AHEAD;
 }
 
-static const shape *shape_of(const lfuse__product_class *p)
+static const lfuse__tile_shape *shape_of(const lfuse__product_class *p)
 {
-    for (int i = 0; i < SHAPES; i++)
-        if (shapes[i].rows == p->rows * scale(p) && shapes[i].columns == p->columns * scale(p) &&
-            shapes[i].depth == p->depth && shapes[i].item_rows == p->item_rows * scale(p) &&
-            shapes[i].item_columns == p->item_columns * scale(p) && shapes[i].slices == p->slices &&
-            shapes[i].solver == p->solver)
-            return &shapes[i];
+    const lfuse__tile_traits *tile = p->solver->tile;
+
+    for (int i = 0; i < tile->nshapes; i++) {
+        const lfuse__tile_shape *s = &tile->shapes[i];
+        if (s->rows == p->rows * scale(p) && s->columns == p->columns * scale(p) && s->depth == p->depth &&
+            s->item_rows == p->item_rows * scale(p) && s->item_columns == p->item_columns * scale(p) &&
+            s->slices == p->slices)
+            return s;
+    }
     return NULL;
 }
 
 /* What the time of a product by tiles of a shape depends on. */
 typedef struct tile_model {
-    const shape *s;
+    const lfuse__tile_shape *s;
+    const lfuse__tile_traits *tile;
     const lfuse__facts *facts;
     lfuse__tiles_costs costs;
     int by;               /* f64: 2, by which tiles are smaller */
@@ -107,10 +68,11 @@ typedef struct tile_model {
 } tile_model;
 
 /* Groups that a compute unit has room for, as far as is known: a unit may have more local memory than a group. */
-static int residents_of(const shape *s, const lfuse__product_class *p, const lfuse__facts *facts, int registers)
+static int residents_of(const lfuse__tile_shape *s, const lfuse__product_class *p, const lfuse__facts *facts,
+                        int registers)
 {
     enum { COMPILED_FOR = 65536 /* registers */ };
-    const uint64_t bytes = (uint64_t)lfuse__tiles_local(p) * lfuse__type_bytes(p->sum);
+    const uint64_t bytes = (uint64_t)p->solver->tile->local(p) * lfuse__type_bytes(p->sum);
     const int by_registers = (int)((int64_t)s->residents * registers / COMPILED_FOR);
     const int by_memory = (int)(facts->info.local_bytes / bytes);
     const int least = by_registers < by_memory ? by_registers : by_memory;
@@ -120,8 +82,8 @@ static int residents_of(const shape *s, const lfuse__product_class *p, const lfu
 static tile_model model_of(const lfuse__product_class *p, const lfuse__facts *facts)
 {
     const lfuse__costs costs = lfuse__costs_of(facts);
-    const shape *s = shape_of(p);
-    tile_model k = {.s = s, .facts = facts, .costs = costs.tiles, .by = scale(p)};
+    const lfuse__tile_shape *s = shape_of(p);
+    tile_model k = {.s = s, .tile = p->solver->tile, .facts = facts, .costs = costs.tiles, .by = scale(p)};
     const double sums = s->item_rows * s->item_columns, operands = s->item_rows + s->item_columns;
     const double loaded = (1.0 / s->rows + 1.0 / s->columns) * (int)sizeof(float); /* bytes of each product */
     if (costs.tiles.fitted) {
@@ -131,7 +93,7 @@ static tile_model model_of(const lfuse__product_class *p, const lfuse__facts *fa
     k.residents = residents_of(s, p, facts, costs.rows.registers);
     k.wait = costs.tiles.wait;
     k.rate = 1 / ((1 + costs.tiles.operand * operands / sums) / costs.lanes + loaded / costs.tiles.cache_bytes);
-    if (s->solver == &lfuse__mma) k.rate *= costs.tiles.units;
+    if (k.tile->tensor_cores) k.rate *= costs.tiles.units;
     return k;
 }
 
@@ -146,7 +108,7 @@ static double each_unit(const lfuse__facts *facts, double groups)
  * the model says where tiles are shared out, by 7 %, and in batches, by up to 30 %; whole ones by a tenth in some runs
  * where the next launch comes up beside them.
  */
-static bool has_many_rows(const shape *s)
+static bool has_many_rows(const lfuse__tile_shape *s)
 {
     return s->item_rows > 8;
 }
@@ -154,7 +116,7 @@ static bool has_many_rows(const shape *s)
 /* A batch has tiles enough without splitting k. */
 bool lfuse__tile_serves(const lfuse__product_class *p, const int64_t *least, const int64_t *most)
 {
-    const shape *s = shape_of(p);
+    const lfuse__tile_shape *s = shape_of(p);
 
     (void)least, (void)most;
     if (p->split == LFUSE__SPLIT_STREAM_K && p->column_sums) return false; /* nobody has measured it */
@@ -165,7 +127,7 @@ bool lfuse__tile_serves(const lfuse__product_class *p, const int64_t *least, con
 static bool hands_over(const tile_model *k, bool whole, double groups)
 {
     const double each = each_unit(k->facts, groups);
-    if (k->s->solver == &lfuse__mma || (whole && has_many_rows(k->s))) return false;
+    if (!k->tile->overlaps || (whole && has_many_rows(k->s))) return false;
     return each == k->residents || 2 * each <= k->residents;
 }
 
@@ -198,14 +160,14 @@ static double k_tile_time(const tile_model *k, const lfuse__cut *c, double besid
 
 static double time_of(const tile_model *k, const lfuse__cut *c)
 {
-    const shape *s = k->s;
+    const lfuse__tile_shape *s = k->s;
     const double groups = (double)c->down * (double)c->across * (double)c->parts * (double)c->matrices;
     const double all = each_unit(k->facts, groups), beside = fmin(all, k->residents);
     const double rounds = ceil(all / k->residents);
     const double tile = tile_of(k), k_tile = k_tile_time(k, c, beside);
     const double items = tile * k->by * k->by / s->item_rows / s->item_columns * s->slices;
     const double vectors = tile * k->by / 4 / items * (double)c->parts; /* that each adds up in the end */
-    const lfuse__parts_costs *cost = &k->costs.parts[s->solver == &lfuse__mma];
+    const lfuse__parts_costs *cost = &k->costs.parts[k->tile->tensor_cores];
     const double end = c->parts > 1 ? cost->meeting + cost->latency * ceil(vectors / k->costs.on_the_way) : 0;
     const double round = (double)lfuse__tiles_parts(c->k_tiles, c->parts) * k_tile + slices_time(k, beside);
     const double time = k->costs.start + rounds * round + (rounds - 1) * k->costs.another_round + end;
@@ -216,13 +178,13 @@ static double time_of(const tile_model *k, const lfuse__cut *c)
 /* Of tiles that are shared out: all rounds are full. */
 static double shared_time(const tile_model *k, const lfuse__cut *c)
 {
-    const shape *s = k->s;
+    const lfuse__tile_shape *s = k->s;
     const double k_tile = k_tile_time(k, c, k->residents);
     const double each = (double)lfuse__tiles_parts(c->shared * c->k_tiles, c->workers);
     const double alone = (double)(c->down * c->across - c->shared) / (double)c->workers * (double)c->k_tiles;
     const double vectors = (double)(s->item_rows * s->item_columns) / 4 / k->by / s->slices;
     const double most = (double)lfuse__tiles_parts(c->workers - 1, c->shared) + 1;
-    const lfuse__parts_costs *cost = &k->costs.parts[s->solver == &lfuse__mma];
+    const lfuse__parts_costs *cost = &k->costs.parts[k->tile->tensor_cores];
     return k->costs.worth_sharing * (k->costs.start + (each + alone) * k_tile + slices_time(k, k->residents) +
                                      cost->meeting + cost->latency * ceil(vectors * most / k->costs.on_the_way));
 }
@@ -286,7 +248,7 @@ bool lfuse__tiles_cut(const lfuse__product_class *p, const lfuse__facts *facts, 
 
 bool lfuse__tiles_known(const lfuse__product_class *p)
 {
-    return shape_of(p) != NULL;
+    return !p->solver->tile->nshapes || shape_of(p);
 }
 
 /* All tiles of a shape take equally long for each k, whatever of them there is. */
@@ -294,7 +256,7 @@ double lfuse__tiles_grouped_cost(const lfuse__product_class *p, const lfuse__fac
                                  const lfuse__matmul_sizes *sizes)
 {
     const tile_model k = model_of(p, facts);
-    const shape *s = k.s;
+    const lfuse__tile_shape *s = k.s;
     const double units = facts->info.compute_units ? facts->info.compute_units : 1;
     double tiles = 0, k_tiles = 0;
     for (int64_t i = 0; i < members; i++) {

@@ -91,8 +91,7 @@ TEST(elements_are_loaded_together)
         int vectors = 0;
         class_of(&c, LFUSE_F32);
         ck_assert(!choose(&facts, (int64_t[]){64, 64, 64}, false, &c));
-        if (!lfuse__tiles_shape(&c.product, i)) break;
-        if (c.product.solver == &lfuse__mma) continue;
+        if (!lfuse__tiles_shape(&lfuse__simt, i, &c.product)) break;
         ck_assert(!lfuse__product_emit(&text, "k", &c, &facts));
         for (const char *at = text.data; (at = strstr(at, "= LOAD_f32(from_, e);")); vectors++) {
             const char *put = strstr(at, "PUT_f32("), *end = strstr(at, "}\n");
@@ -114,9 +113,10 @@ TEST(residents_are_a_limit)
         char limit[32];
         class_of(&c, LFUSE_F32);
         ck_assert(!choose(&facts, (int64_t[]){64, 64, 64}, false, &c));
-        if (!lfuse__tiles_shape(&c.product, i)) break;
+        if (!lfuse__tiles_shape(&lfuse__simt, i, &c.product)) break;
         ck_assert_int_gt(c.product.occupancy, 1);
-        if (c.product.solver == &lfuse__mma) continue;
+        if (lfuse__tiles_shape(&lfuse__mma, i, &c.product)) ck_assert_int_gt(c.product.occupancy, 1);
+        lfuse__tiles_shape(&lfuse__simt, i, &c.product);
         ck_assert(!lfuse__product_emit(&text, "k", &c, &facts));
         snprintf(limit, sizeof limit, "KERNEL_BESIDE(k, %d, %d,", lfuse__tiles_threads(&c.product),
                  c.product.occupancy);

@@ -60,11 +60,11 @@ TEST(shapes)
 TEST(local_memory)
 {
     lfuse__product_class p = {.rows = 64, .columns = 64, .depth = 16, .item_rows = 8, .item_columns = 8, .slices = 4};
-    ck_assert_int_eq(lfuse__tiles_local(&p), 2 * 64 * 64);
+    ck_assert_int_eq(lfuse__simt.tile->local(&p), 2 * 64 * 64);
     p.slices = 2;
-    ck_assert_int_eq(lfuse__tiles_local(&p), 64 * 64);
+    ck_assert_int_eq(lfuse__simt.tile->local(&p), 64 * 64);
     p.depth = 32;
-    ck_assert_int_eq(lfuse__tiles_local(&p), 2 * 32 * 128);
+    ck_assert_int_eq(lfuse__simt.tile->local(&p), 2 * 32 * 128);
 }
 
 /* One product of these sizes has small tiles, so that every unit has one; many of them have large ones. */
@@ -222,7 +222,7 @@ TEST(bounds)
         const uint64_t bytes = lfuse__product_workspace(&c, &facts, &g);
         ck_assert_int_eq(lfuse__product_phases(&c), bytes && !lfuse__product_tickets(&c) ? 2 : 1);
         lfuse__tiles_cut(&c.product, &facts, &g, &cut);
-        if (lfuse__is_skinny(&c.product)) ck_assert_uint_ge(bytes, (uint64_t)(sizes[0] * sizes[1]) * 4);
+        if (c.product.solver == &lfuse__skinny) ck_assert_uint_ge(bytes, (uint64_t)(sizes[0] * sizes[1]) * 4);
         else if (c.product.split)
             ck_assert_uint_gt(bytes, (uint64_t)(sizes[0] * sizes[1]) * (cut.workers ? 0 : 4));
         else ck_assert_uint_eq(bytes, 0);
