@@ -24,9 +24,17 @@ static void complete(lfuse__kernel_class *c)
     c->rank = 2;
 }
 
+static lfuse__matmul_desc desc_of(const lfuse__kernel_class *c)
+{
+    return (lfuse__matmul_desc){.types = {c->operands[LFUSE__PRODUCT_A].type, c->operands[LFUSE__PRODUCT_B].type},
+                                .batched = c->product.batched, .column_sums = c->product.column_sums,
+                                .prologue = c->product.prologue[0] || c->product.prologue[1]};
+}
+
 lfuse_status lfuse__matmul_possible(const lfuse__facts *facts)
 {
-    if (facts->vector_lanes || lfuse__tiles_fit(facts)) return LFUSE_OK;
+    for (int i = 0; lfuse__solvers[i]; i++)
+        if (lfuse__solvers[i]->candidate && lfuse__solvers[i]->runs_on(facts)) return LFUSE_OK;
     return lfuse__error(LFUSE_ERR_UNSUPPORTED, "tiles of a product do not fit the device: %llu bytes of local "
                         "memory, groups of %u, %u of them in step", (unsigned long long)facts->info.local_bytes,
                         facts->info.max_group, facts->simd);
@@ -46,7 +54,7 @@ static lfuse_status check_possible(const lfuse__facts *facts, const int64_t *ext
 
 typedef struct walk {
     const lfuse__facts *facts;
-    const lfuse__kernel_class *c;
+    lfuse__matmul_desc desc;
     const int64_t *low, *high; /* the extents' bounds */
     int solver, at;            /* of the next candidate */
     lfuse__product_class tried;
@@ -54,7 +62,7 @@ typedef struct walk {
 
 static walk walk_all(const lfuse__facts *facts, const int64_t *low, const int64_t *high, const lfuse__kernel_class *c)
 {
-    return (walk){.facts = facts, .c = c, .low = low, .high = high, .tried = c->product};
+    return (walk){.facts = facts, .desc = desc_of(c), .low = low, .high = high, .tried = c->product};
 }
 
 /* Goes to the next candidate that may compute the product, which w->tried is then; false behind the last one. */
@@ -62,7 +70,7 @@ static bool next(walk *w)
 {
     for (; lfuse__solvers[w->solver]; w->solver++, w->at = 0) {
         const lfuse__solver *s = lfuse__solvers[w->solver];
-        if (!s->runs_on(w->facts) || s->declines(w->facts, w->c)) continue;
+        if (!lfuse__solver_takes(s, w->facts, &w->desc)) continue;
         while (s->candidate(s, w->at++, &w->tried))
             if (!s->serves || s->serves(&w->tried, w->low, w->high)) return true;
     }
@@ -138,14 +146,15 @@ static lfuse_status find_summed(const lfuse__facts *facts, const int64_t *extent
 /* Says of each solver of this device why it declines, or that none of its candidates serves. */
 static lfuse_status nobody(const lfuse__facts *facts, const int64_t *extents, const lfuse__kernel_class *c)
 {
+    const lfuse__matmul_desc desc = desc_of(c);
     lfuse__strbuf why = LFUSE__STRBUF_INIT;
     lfuse_status status;
     int i;
 
     for (i = 0; lfuse__solvers[i]; i++) {
         const lfuse__solver *s = lfuse__solvers[i];
-        const char *reason = s->runs_on(facts) ? s->declines(facts, c) : NULL;
-        if (s->runs_on(facts))
+        const char *reason = s->declines(facts, &desc);
+        if (s->candidate && s->runs_on(facts))
             lfuse__strbuf_format(&why, "; %s: %s", s->name, reason ? reason : "no tile serves");
     }
     status = lfuse__strbuf_check(&why);
@@ -161,8 +170,9 @@ static bool vendor_is_faster(const lfuse__facts *facts, const lfuse__matmul_prob
 {
     const int64_t *e = p->extents;
     const lfuse__matmul_sizes sizes = {e[0], e[1], e[2], c->product.batched ? e[LFUSE__PRODUCT_BATCH] : 1};
+    const lfuse__matmul_desc desc = desc_of(c);
 
-    return p->vendor && !p->lean && !facts->vector_lanes && !c->product.column_sums &&
+    return p->vendor && !p->lean && !facts->vector_lanes && !lfuse__vendor.declines(facts, &desc) &&
            lfuse__vendor_is_faster(facts, c->operands[LFUSE__PRODUCT_A].type, &sizes);
 }
 
@@ -227,7 +237,6 @@ int lfuse__matmul_classes(const lfuse__facts *facts, const int64_t *low, const i
         classes[0] = wanted;
         return !choose_cheapest(facts, &(lfuse__matmul_problem){.extents = low}, &classes[0]);
     }
-    if (!facts->vector_lanes && !lfuse__tiles_fit(facts)) return 0;
     w = walk_all(facts, low, high, &wanted);
     while (count < LFUSE__MATMUL_CLASSES && next(&w)) {
         if (!is_compiled_ahead(&w)) continue;

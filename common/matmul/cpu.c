@@ -173,10 +173,11 @@ static bool runs_on(const lfuse__facts *facts)
     return facts->vector_lanes > 0;
 }
 
-static const char *declines(const lfuse__facts *facts, const lfuse__kernel_class *c)
+static const char *declines(const lfuse__facts *facts, const lfuse__matmul_desc *desc)
 {
     (void)facts;
-    return c->product.column_sums ? "it does not sum columns" : NULL;
+    if (desc->tf32) return "it rounds nothing to tf32";
+    return desc->column_sums ? "it does not sum columns" : NULL;
 }
 
 static bool candidate(const lfuse__solver *solver, int at, lfuse__product_class *p)

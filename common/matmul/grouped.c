@@ -33,6 +33,8 @@ static bool choose(const lfuse__solver *s, const lfuse__facts *facts, int64_t me
 lfuse_status lfuse__grouped_choose(const lfuse__facts *facts, int64_t members, const lfuse__matmul_sizes *sizes,
                                    lfuse__kernel_class *c)
 {
+    const lfuse__matmul_desc desc = {.types = {c->operands[LFUSE__PRODUCT_A].type, c->operands[LFUSE__PRODUCT_B].type},
+                                     .list = true};
     int64_t i;
 
     for (i = 0; i < members; i++)
@@ -42,10 +44,10 @@ lfuse_status lfuse__grouped_choose(const lfuse__facts *facts, int64_t members, c
                                 (long long)sizes[i].k);
     LFUSE__TRY(lfuse__matmul_possible(facts));
     c->product.sum = lfuse__register_type(c->operands[LFUSE__PRODUCT_A].type);
-    for (i = 0; lfuse__solvers[i]; i++) {
-        const lfuse__solver *s = lfuse__solvers[i];
-        if (s->grouped_emit && s->runs_on(facts) && choose(s, facts, members, sizes, c)) return LFUSE_OK;
-    }
+    for (i = 0; lfuse__solvers[i]; i++)
+        if (lfuse__solver_takes(lfuse__solvers[i], facts, &desc) &&
+            choose(lfuse__solvers[i], facts, members, sizes, c))
+            return LFUSE_OK;
     return lfuse__error(LFUSE_ERR_UNSUPPORTED, "nobody multiplies lists of matrices on %s", facts->arch);
 }
 

@@ -6,14 +6,56 @@
 #include "common/base/error.h"
 #include "common/kernels/families.h"
 #include "common/matmul/mlp.h"
+#include "common/matmul/solver.h"
 
 enum {
     DEEPEST = 16,           /* vectors of weights that a work-item holds: 64 registers */
     READERS = 16,           /* groups that read one copy of tagged words */
     OTHER_BYTES = 2 << 10,  /* of local memory, for what a group has beside sums and rows */
     VECTOR = 4,
-    TEAMS = LFUSE__GROUP / LFUSE__TEAM
+    TEAMS = LFUSE__GROUP / LFUSE__TEAM,
+    HALF = 2                /* of the device's cache: weights that are sent for early have to stay there */
 };
+
+_Static_assert(LFUSE__NETWORK_HEAD + LFUSE__NETWORK_OWN * LFUSE__NETWORK_PLACES_MOST <= LFUSE__MAX_WORDS, "words");
+
+/* ---- the solver ---- */
+
+bool lfuse__network_runs_on(const lfuse__facts *facts)
+{
+    return facts->resident_groups && facts->addresses && !facts->vector_lanes;
+}
+
+/* All matrices have one type, and their sums are of f32. */
+static const char *declines(const lfuse__facts *facts, const lfuse__matmul_desc *desc)
+{
+    const lfuse_type type = desc->types[0];
+
+    (void)facts;
+    if (desc->list) return "it takes no lists";
+    if (desc->batched) return "it takes no batches";
+    if (desc->tf32) return "it rounds nothing to tf32";
+    if (desc->prologue) return "its operands have to lie in memory";
+    if (desc->column_sums) return "it does not sum columns";
+    if (desc->types[1] != type || desc->result != type) return "its matrices are of one type";
+    return type == LFUSE_F32 || type == LFUSE_F16 || type == LFUSE_BF16 ? NULL : "its sums are of f32";
+}
+
+bool lfuse__network_pays(const lfuse__facts *facts, lfuse_type type, int count, const lfuse__matmul_sizes *layers)
+{
+    uint64_t elements = 0, more;
+    int i;
+
+    for (i = 0; i < count; i++)
+        if (__builtin_mul_overflow((uint64_t)layers[i].n, (uint64_t)layers[i].k, &more) ||
+            __builtin_add_overflow(elements, more, &elements))
+            return false;
+    return elements <= facts->info.cache_bytes / HALF / lfuse__type_bytes(type);
+}
+
+const lfuse__solver lfuse__mlp = {.name = "mlp", .runs_on = lfuse__network_runs_on, .declines = declines};
+
+/* ---- the class ---- */
 
 int lfuse__network_slot(const lfuse__kernel_class *c, int j)
 {
@@ -37,7 +79,7 @@ int lfuse__network_head(const lfuse__kernel_class *c)
 /* Whether the argument words of so many layers fit. */
 static bool fits(const lfuse__kernel_class *c, int nlayers)
 {
-    return nlayers <= LFUSE__NETWORK_LAYERS &&
+    return nlayers <= LFUSE__NETWORK_LAYERS_MOST &&
            lfuse__network_head(c) + nlayers * lfuse__network_record(c) <= LFUSE__MAX_WORDS;
 }
 
@@ -149,7 +191,7 @@ lfuse_status lfuse__network_choose(const lfuse__facts *facts, const lfuse__netwo
     size_t i;
     int columns;
 
-    if (!facts->resident_groups || !facts->addresses || facts->vector_lanes)
+    if (!lfuse__network_runs_on(facts))
         return lfuse__error(LFUSE_ERR_UNSUPPORTED, "%s does not say which work-groups run at the same time",
                             facts->info.name);
     if (!fits(c, w->nlayers))

@@ -27,8 +27,6 @@
 
 #include "common/matmul/problem.h"
 
-enum { LFUSE__NETWORK_LAYERS = 16, LFUSE__NETWORK_KINDS = 4 }; /* at most */
-
 /* Where an operand lies: an address on the device, and elements from row to row and from column to column. */
 typedef struct lfuse__network_place {
     uint64_t address;
@@ -52,6 +50,10 @@ typedef struct lfuse__network {
     uint64_t workspace; /* byte offset in the buffer, a multiple of 256 */
 } lfuse__network;
 
+/* Returns whether the device says which of its work-groups run at the same time. */
+bool lfuse__network_runs_on(const lfuse__facts *facts);
+/* lfuse__matmul_advice says what it returns. */
+bool lfuse__network_pays(const lfuse__facts *facts, lfuse_type type, int count, const lfuse__matmul_sizes *layers);
 /*
  * Completes the class for sizes: each layer has n and k. ERR_UNSUPPORTED where there is no shape whose groups are all
  * running at the same time, or too much for a work-item.

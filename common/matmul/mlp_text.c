@@ -123,7 +123,7 @@ static void put_epilogue(const void *context, int which, int indent)
         return;
     }
     lfuse__put(out, indent, "const u32 kind = (u32)W(at + %d) >> %d & %d;", LFUSE__NETWORK_LD, LFUSE__NETWORK_KIND,
-               LFUSE__NETWORK_KINDS - 1);
+               LFUSE__NETWORK_KINDS_MOST - 1);
     for (i = 0; i < body->nstores; i++) {
         if (i + 1 == body->nstores) lfuse__put(out, indent, "else {");
         else lfuse__put(out, indent, "%sif (kind == %d) {", i ? "else " : "", i);
@@ -144,7 +144,7 @@ static void put_kernel(const text *x)
         {NULL, NULL, 0},
     };
     const lfuse__product_class *p = x->p;
-    const int most = lfuse__network_head(x->t.k) + LFUSE__NETWORK_LAYERS * lfuse__network_record(x->t.k);
+    const int most = lfuse__network_head(x->t.k) + LFUSE__NETWORK_LAYERS_MOST * lfuse__network_record(x->t.k);
     const int vectors = p->columns / VECTOR, along = lfuse__network_along(p), units = p->rows / VECTOR;
     char y[16];
     const lfuse__parameter parameters[] = {
@@ -157,7 +157,7 @@ static void put_kernel(const text *x)
         {"SPAN", .number = units > 1 ? 8 / units : 1},
         {"TYPE", .word = lfuse__memory_word(x->t.k->operands[LFUSE__PRODUCT_B].type)},
         {"RESULTS", .number = x->results}, {"COUNTED", .number = p->counted},
-        {"TAGS", .number = 2 * LFUSE__NETWORK_LAYERS}, {"Y", .word = y}, {"M", .number = LFUSE__NETWORK_ROWS},
+        {"TAGS", .number = 2 * LFUSE__NETWORK_LAYERS_MOST}, {"Y", .word = y}, {"M", .number = LFUSE__NETWORK_ROWS},
         {"ACROSS", .number = LFUSE__NETWORK_ACROSS}, {"LAYERS", .number = LFUSE__NETWORK_COUNT},
         {"SPACE", .number = LFUSE__NETWORK_SPACE}, {"DATA", .number = LFUSE__NETWORK_DATA},
         {"BLOCK", .number = LFUSE__NETWORK_BLOCK}, {"HALF", .number = LFUSE__NETWORK_HALF},
@@ -186,7 +186,7 @@ static lfuse_status check(const char *name, const lfuse__kernel_class *c, const 
                                 "index", j);
     }
     if (c->noperands < LFUSE__PRODUCT_OWN || lfuse__network_head(c) >= LFUSE__MAX_WORDS || c->body->nstores < 1 ||
-        c->body->nstores > LFUSE__NETWORK_KINDS || stored != 1 || c->operands[LFUSE__PRODUCT_A].type != type ||
+        c->body->nstores > LFUSE__NETWORK_KINDS_MOST || stored != 1 || c->operands[LFUSE__PRODUCT_A].type != type ||
         c->operands[LFUSE__PRODUCT_SUM].type != LFUSE_F32 ||
         (type != LFUSE_F32 && type != LFUSE_F16 && type != LFUSE_BF16))
         return lfuse__error(LFUSE_ERR_UNSUPPORTED, "a chain of products of %d operands, %d numbers, %d epilogues",
@@ -225,7 +225,7 @@ lfuse_status lfuse__network_emit(lfuse__strbuf *out, const char *name, const lfu
 {
     text x;
 
-    if (!facts->resident_groups || !facts->addresses || facts->vector_lanes)
+    if (!lfuse__network_runs_on(facts))
         return lfuse__error(LFUSE_ERR_UNSUPPORTED, "%s has no launch whose groups all run at the same time",
                             facts->info.name);
     LFUSE__TRY(check(name, c, facts));

@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "common/base/error.h"
+#include "common/matmul/provider.h"
 #include "common/matmul/tile.h"
 #include "common/kernels/template.h"
 
@@ -132,14 +133,16 @@ static lfuse_status emit(lfuse__strbuf *out, const char *name, const lfuse__kern
     return LFUSE_OK;
 }
 
-static const char *declines(const lfuse__facts *facts, const lfuse__kernel_class *c)
+static const char *declines(const lfuse__facts *facts, const lfuse__matmul_desc *desc)
 {
-    const lfuse_type type = c->operands[LFUSE__PRODUCT_A].type;
+    const lfuse_type type = desc->types[0];
 
     if (!facts->matrix_units || facts->info.local_bytes < LOCAL_OF_ALL) return "the device has no such instructions";
-    if ((type != LFUSE_F16 && type != LFUSE_BF16) || c->operands[LFUSE__PRODUCT_B].type != type)
+    if ((type != LFUSE_F16 && type != LFUSE_BF16) || desc->types[1] != type)
         return "it multiplies f16 by f16 and bf16 by bf16";
-    return c->product.prologue[0] || c->product.prologue[1] ? "its operands have to lie in memory" : NULL;
+    if (desc->list) return "it takes no lists";
+    if (desc->tf32) return "it rounds nothing to tf32";
+    return desc->prologue ? "its operands have to lie in memory" : NULL;
 }
 
 /* Stream-K is slower than whole tiles. */
@@ -171,7 +174,7 @@ static const lfuse__tile_traits traits = {
 };
 
 const lfuse__solver lfuse__mma = {
-    .name = "mma", .tile = &traits, .runs_on = lfuse__tiles_run_on, .declines = declines,
+    .name = "mma", .tile = &traits, .runs_on = lfuse__tiles_fit, .declines = declines,
     .candidate = lfuse__tile_candidate, .is_compiled_ahead = lfuse__tile_is_compiled_ahead, .serves = serves,
     .suits = suits, .cost = lfuse__tile_cost, .phases = 1, .tickets = lfuse__tiles_tickets,
     .workspace = lfuse__tiles_workspace, .emit = emit, .pack = lfuse__tiles_pack,

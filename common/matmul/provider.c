@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "common/matmul/mlp.h"
 #include "common/matmul/provider.h"
+#include "common/matmul/solver.h"
 
 #include "common/base/costs.h"
 #include "common/plan/body.h"
@@ -45,16 +47,35 @@ bool lfuse__vendor_is_faster(const lfuse__facts *facts, lfuse_type type, const l
     return multiplications(size) > range_of(&costs, type, size)->products || vendor_takes_batch(&costs, size, size);
 }
 
+/* ---- the vendor's solver: its operations are those of common/device/ ---- */
+
+static bool has_library(const lfuse__facts *facts)
+{
+    return facts->products != LFUSE__PRODUCTS_NONE;
+}
+
+/* Which types, batches and epilogues a library lacks it says itself, where it is asked to prepare a product. */
+static const char *vendor_declines(const lfuse__facts *facts, const lfuse__matmul_desc *desc)
+{
+    (void)facts;
+    if (desc->list) return "it takes no lists";
+    return desc->column_sums ? "it does not sum columns" : NULL;
+}
+
+const lfuse__solver lfuse__vendor = {.name = "vendor", .runs_on = has_library, .declines = vendor_declines};
+
+/* ---- one of both ---- */
+
 static bool compete(const lfuse__facts *facts)
 {
-    return lfuse__tiles_fit(facts) && facts->products != LFUSE__PRODUCTS_NONE;
+    return lfuse__tiles_fit(facts) && lfuse__vendor.runs_on(facts);
 }
 
 static bool is_native(const lfuse__facts *facts, lfuse_type type, const lfuse__matmul_sizes *size)
 {
     if (facts->vector_lanes) return true;
     return lfuse__tiles_fit(facts) &&
-           (facts->products == LFUSE__PRODUCTS_NONE || !lfuse__vendor_is_faster(facts, type, size));
+           (!lfuse__vendor.runs_on(facts) || !lfuse__vendor_is_faster(facts, type, size));
 }
 
 static int64_t within(int64_t least, int64_t low, int64_t high)
@@ -74,9 +95,10 @@ static bool is_native_somewhere(const lfuse__facts *facts, lfuse_type type, cons
     return is_native(facts, type, &least);
 }
 
-static lfuse__computes provider(const lfuse__facts *facts, lfuse_type type, const lfuse__matmul_sizes *low,
-                                const lfuse__matmul_sizes *high)
+static lfuse__computes provider(const lfuse__facts *facts, const lfuse__matmul_desc *desc)
 {
+    const lfuse__matmul_sizes *low = &desc->low, *high = &desc->high;
+    const lfuse_type type = desc->types[0];
     const lfuse__provider_costs costs = lfuse__costs_of(facts).provider;
     const bool tuned = facts->products == LFUSE__PRODUCTS_TUNED;
     /* Of no rows or columns nothing is computed. */
@@ -92,6 +114,34 @@ static lfuse__computes provider(const lfuse__facts *facts, lfuse_type type, cons
     return LFUSE__COMPUTES_VENDOR;
 }
 
+/* ---- what the planner is told ---- */
+
+/* Why the first solver of single products declines, where all do. */
+static const char *native_declines(const lfuse__facts *facts, const lfuse__matmul_desc *desc)
+{
+    const char *first = NULL, *why;
+    int i;
+
+    for (i = 0; lfuse__solvers[i]; i++) {
+        if (!lfuse__solvers[i]->candidate) continue;
+        why = lfuse__solvers[i]->declines(facts, desc);
+        if (!why) return NULL;
+        if (!first) first = why;
+    }
+    return first;
+}
+
+static const char *declines(const lfuse__facts *facts, lfuse__planned_solver solver, const lfuse__matmul_desc *desc)
+{
+    switch (solver) {
+    case LFUSE__SOLVER_VENDOR: return lfuse__vendor.declines(facts, desc);
+    case LFUSE__SOLVER_STRASSEN: return lfuse__strassen.declines(facts, desc);
+    case LFUSE__SOLVER_NETWORK: return lfuse__mlp.declines(facts, desc);
+    default: return native_declines(facts, desc);
+    }
+}
+
 const lfuse__matmul_advice lfuse__products_advice = {
-    .has_tiles = lfuse__tiles_fit, .compete = compete, .provider = provider, .strassen_levels = lfuse__strassen_levels,
+    .has_tiles = lfuse__tiles_fit, .compete = compete, .has_networks = lfuse__network_runs_on, .declines = declines,
+    .provider = provider, .strassen_levels = lfuse__strassen_levels, .network_pays = lfuse__network_pays,
 };

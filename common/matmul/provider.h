@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who computes a matrix product where nobody says it: the library's own kernels, or the vendor's library. */
+/*
+ * Who computes a matrix product where nobody says it: the library's own kernels, or the vendor's library, which is the
+ * solver lfuse__vendor; and all else that the planner is told.
+ */
 #ifndef COMMON_MATMUL_PROVIDER_H
 #define COMMON_MATMUL_PROVIDER_H
 
@@ -15,11 +18,12 @@ bool lfuse__vendor_is_faster(const lfuse__facts *facts, lfuse_type type, const l
 /* What the planner is told. */
 extern const lfuse__matmul_advice lfuse__products_advice;
 
-/* ---- strassen_cost.c ---- */
-
-/* As lfuse__matmul_advice says it. */
-int lfuse__strassen_levels(const lfuse__facts *facts, const lfuse__strassen_problem *p, double *gain);
-/* Returns the estimated seconds of one product by so many levels, with what lies between it and the next. */
-double lfuse__strassen_time(const lfuse__facts *facts, const lfuse__strassen_problem *p, int levels);
+/* strassen_cost.c: lfuse__matmul_advice says what `levels` returns. */
+int lfuse__strassen_levels(const lfuse__facts *facts, const lfuse__matmul_desc *desc, double *gain);
+/*
+ * strassen_cost.c: returns the estimated seconds of one product of the least sizes by so many levels, with what lies
+ * between it and the next.
+ */
+double lfuse__strassen_time(const lfuse__facts *facts, const lfuse__matmul_desc *desc, int levels);
 
 #endif

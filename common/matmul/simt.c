@@ -4,6 +4,7 @@
 
 #include "common/base/error.h"
 #include "common/matmul/grouped.h"
+#include "common/matmul/provider.h"
 #include "common/matmul/tile.h"
 #include "common/kernels/template.h"
 
@@ -370,10 +371,11 @@ static void put_place(const lfuse__tiles *t, int indent, const char *number)
 
 /* ---- the solver ---- */
 
-static const char *declines(const lfuse__facts *facts, const lfuse__kernel_class *c)
+static const char *declines(const lfuse__facts *facts, const lfuse__matmul_desc *desc)
 {
     (void)facts;
-    return c->product.prologue[0] || c->product.prologue[1] ? "its operands have to lie in memory" : NULL;
+    if (desc->tf32) return "it rounds nothing to tf32";
+    return desc->prologue ? "its operands have to lie in memory" : NULL;
 }
 
 /*
@@ -402,7 +404,7 @@ static const lfuse__tile_traits traits = {
 };
 
 const lfuse__solver lfuse__simt = {
-    .name = "simt", .tile = &traits, .runs_on = lfuse__tiles_run_on, .declines = declines,
+    .name = "simt", .tile = &traits, .runs_on = lfuse__tiles_fit, .declines = declines,
     .candidate = lfuse__tile_candidate, .is_compiled_ahead = lfuse__tile_is_compiled_ahead,
     .serves = lfuse__tile_serves, .cost = lfuse__tile_cost, .phases = 1, .tickets = lfuse__tiles_tickets,
     .workspace = lfuse__tiles_workspace, .emit = emit, .pack = lfuse__tiles_pack,

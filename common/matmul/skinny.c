@@ -5,6 +5,7 @@
 #include "common/base/costs.h"
 #include "common/base/error.h"
 #include "common/kernels/template.h"
+#include "common/matmul/provider.h"
 #include "common/matmul/skinny.h"
 
 #include "common/kernels/text/gemm_skinny.k.h"
@@ -155,10 +156,12 @@ static bool cost(const lfuse__product_class *p, const lfuse__facts *facts, const
 static const int fews[] = {4, 16};
 enum { FEWS = sizeof fews / sizeof *fews };
 
-static const char *declines(const lfuse__facts *facts, const lfuse__kernel_class *c)
+static const char *declines(const lfuse__facts *facts, const lfuse__matmul_desc *desc)
 {
     (void)facts;
-    return c->product.column_sums ? "it does not sum columns" : NULL;
+    if (desc->tf32) return "it rounds nothing to tf32";
+    if (desc->list) return "it takes no lists";
+    return desc->column_sums ? "it does not sum columns" : NULL;
 }
 
 /* Of each width one candidate that has all columns, and one that has all rows. */
@@ -197,7 +200,7 @@ static uint64_t workspace(const lfuse__kernel_class *c, const lfuse__facts *fact
 static const lfuse__tile_traits traits = { .threads = LFUSE__GROUP };
 
 const lfuse__solver lfuse__skinny = {
-    .name = "skinny", .tile = &traits, .runs_on = lfuse__tiles_run_on, .declines = declines,
+    .name = "skinny", .tile = &traits, .runs_on = lfuse__tiles_fit, .declines = declines,
     .candidate = candidate, .serves = serves, .cost = cost, .phases = 2, .workspace = workspace, .emit = emit,
     .pack = lfuse__tiles_pack,
 };

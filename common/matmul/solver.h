@@ -1,7 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A solver is one way to multiply matrices: its candidates, what they cost, and their kernels. solvers.c lists all of
- * them. Who adds one writes its file, its name below, a row in solvers.c and its kernel's text.
+ * A solver is one way to multiply matrices: where it runs, what it declines and why, what it costs, and its kernels.
+ * solvers.c lists all of them:
+ *   - simt, mma, skinny and cpu compute a product by kernels of the family PRODUCT. They have candidates, and
+ *     lfuse__matmul_choose compares these. simt and cpu take lists too: grouped.h.
+ *   - vendor, strassen and mlp are chosen by the planner (common/plan/advice.h), which makes steps of their own for
+ *     them. They have no candidates here.
+ * Batches, lists, prologues and column sums are fields of one description, lfuse__matmul_desc: a solver takes a product
+ * that has them, or declines it with a reason.
+ *
+ * To make the operations of an instance is no member of a row, as it takes buffers, streams and plans, which are below
+ * this folder: common/run/instantiate/ has a function for each kind of step (families.def), and product.c there asks by
+ * problem.h what it has to know of a solver.
+ *
+ * Who adds a solver writes its file, its name below, a row in solvers.c and its kernel's text.
  */
 #ifndef COMMON_MATMUL_SOLVER_H
 #define COMMON_MATMUL_SOLVER_H
@@ -31,13 +43,12 @@ struct lfuse__solver {
     const char *name;
     const struct lfuse__tile_traits *tile; /* tile.h: how it differs from others that share it. NULL: it does not */
 
-    /* Whether the solver's kernels run on such a device at all. */
+    /* Returns whether the solver runs on such a device at all. */
     bool (*runs_on)(const lfuse__facts *facts);
-    /*
-     * Returns NULL where the solver may take the problem; else the reason why it does not, a static string. The class
-     * has all that lfuse__matmul_choose is given: operands, prologues, epilogue, whether it is a batch.
-     */
-    const char *(*declines)(const lfuse__facts *facts, const lfuse__kernel_class *c);
+    /* Returns NULL where the solver may take the product; else the reason why it does not, a static string. */
+    const char *(*declines)(const lfuse__facts *facts, const lfuse__matmul_desc *desc);
+
+    /* ---- of solvers that have candidates; all NULL: of others ---- */
     /* Sets the solver and the tile of its candidate `at`; false behind the last one. Other fields of the class stay. */
     bool (*candidate)(const lfuse__solver *solver, int at, lfuse__product_class *p);
     /* Whether a plan that does not know the sizes compiles this candidate. NULL: it compiles all of them. */
@@ -70,10 +81,13 @@ struct lfuse__solver {
                                  const lfuse__kernel_class *c, const lfuse__facts *facts);
 };
 
-extern const lfuse__solver lfuse__simt, lfuse__mma, lfuse__skinny, lfuse__cpu;
-/* choose.c: ERR_UNSUPPORTED where no solver runs on the device. */
-lfuse_status lfuse__matmul_possible(const lfuse__facts *facts);
+extern const lfuse__solver lfuse__simt, lfuse__mma, lfuse__skinny, lfuse__cpu, lfuse__vendor, lfuse__strassen,
+                           lfuse__mlp;
 /* All solvers, NULL behind them. Of candidates that take equally long the first one is chosen. */
 extern const lfuse__solver *const lfuse__solvers[];
+/* Returns whether the solver has candidates, runs on the device and takes the product. */
+bool lfuse__solver_takes(const lfuse__solver *solver, const lfuse__facts *facts, const lfuse__matmul_desc *desc);
+/* choose.c: ERR_UNSUPPORTED where no solver with candidates runs on the device. */
+lfuse_status lfuse__matmul_possible(const lfuse__facts *facts);
 
 #endif

@@ -5,7 +5,14 @@
 
 #include "common/base/error.h"
 
-const lfuse__solver *const lfuse__solvers[] = {&lfuse__simt, &lfuse__mma, &lfuse__skinny, &lfuse__cpu, NULL};
+const lfuse__solver *const lfuse__solvers[] = {
+    &lfuse__simt, &lfuse__mma, &lfuse__skinny, &lfuse__cpu, &lfuse__vendor, &lfuse__strassen, &lfuse__mlp, NULL,
+};
+
+bool lfuse__solver_takes(const lfuse__solver *solver, const lfuse__facts *facts, const lfuse__matmul_desc *desc)
+{
+    return solver->candidate && solver->runs_on(facts) && !solver->declines(facts, desc);
+}
 
 /* Returns the solver's number in the table; -1: it is in none. */
 static int number_of(const lfuse__solver *solver)

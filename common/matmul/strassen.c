@@ -15,13 +15,6 @@ enum {
     NEAR = 8192 /* bytes of all blocks' runs: a quarter of the nearest cache of a core */
 };
 
-int64_t lfuse__strassen_count(int levels)
-{
-    int64_t count = 1;
-    while (levels-- > 0) count *= 7;
-    return count;
-}
-
 int64_t lfuse__strassen_padded(const lfuse__facts *facts, lfuse_type type, int levels, bool inner, int64_t extent)
 {
     const int64_t vector = !inner ? 1 : facts->vector_lanes ? LANES : 16 / (int64_t)lfuse__type_bytes(type);

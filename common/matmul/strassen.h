@@ -41,8 +41,6 @@ enum {
     LFUSE__STRASSEN_LEVELS = 3
 };
 
-/* Products of so many levels: 7^levels. */
-int64_t lfuse__strassen_count(int levels);
 /*
  * The least extent that kernels of so many levels (the larger of both sides) take for one of `extent`; `inner`: of the
  * axis along which elements of `type`, the smaller of products' and factors', are neighbours.

@@ -8,6 +8,7 @@
  * is padded is multiplied too, and there is one launch more.
  */
 #include "common/matmul/provider.h"
+#include "common/matmul/solver.h"
 
 #include "common/base/costs.h"
 #include "common/plan/body.h"
@@ -57,46 +58,95 @@ static double padded(int64_t extent, int vector, int levels)
     return levels ? whole((double)extent / each) * each : (double)extent;
 }
 
-double lfuse__strassen_time(const lfuse__facts *f, const lfuse__strassen_problem *p, int levels)
+double lfuse__strassen_time(const lfuse__facts *f, const lfuse__matmul_desc *d, int levels)
 {
     const lfuse__strassen_costs costs = lfuse__costs_of(f).strassen;
-    const double ends = lfuse_type_size(p->type) == 2 ? costs.narrow_ends : costs.ends;
-    const double size = (double)lfuse_type_size(p->type), parts = (double)(1 << levels);
-    const double stored = (double)lfuse_type_size(levels ? lfuse__register_type(p->type) : p->result);
-    const int vector = f->vector_lanes ? 16 : size < 4 ? 8 : 4;
-    const double m = padded(p->m, 1, levels), n = padded(p->n, vector, levels);
-    const double k = padded(p->k, vector, levels), count = levels == 2 ? 49 : levels == 1 ? 7 : 1;
+    const lfuse_type type = d->types[0];
+    const double ends = lfuse_type_size(type) == 2 ? costs.narrow_ends : costs.ends;
+    const double size = (double)lfuse_type_size(type), parts = (double)(1 << levels);
+    const double stored = (double)lfuse_type_size(levels ? lfuse__register_type(type) : d->result);
+    const int vector = lfuse__strassen_vector(f, size < 4);
+    const double m = padded(d->low.m, 1, levels), n = padded(d->low.n, vector, levels);
+    const double k = padded(d->low.k, vector, levels), count = (double)lfuse__strassen_count(levels);
     const double bm = m / parts, bn = n / parts, bk = k / parts, grown = count / (parts * parts);
     const double multiply = 2 * count * bm * bn * (bk + ends) /
-                            (product_rate(f, p->type) * occupation(f, &costs, count, bm, bn));
+                            (product_rate(f, d->types[0]) * occupation(f, &costs, count, bm, bn));
     const double move = count * ((bm * bk + bk * bn) * size + bm * bn * stored) / f->copy_rate;
     double bytes = 0;
 
     if (!levels) return multiply > move ? multiply : move;
     bytes += grown * m * n * stored;
-    if (p->variable_left) bytes += grown * m * k * size;
-    if (p->variable_right) bytes += (1 + grown) * k * n * size;
+    if (!d->frozen[0]) bytes += grown * m * k * size;
+    if (!d->frozen[1]) bytes += (1 + grown) * k * n * size;
     return (multiply > move ? multiply : move) + bytes / (f->copy_rate * costs.streaming[levels]) + costs.launch;
 }
 
-int lfuse__strassen_levels(const lfuse__facts *f, const lfuse__strassen_problem *p, double *gain)
+int lfuse__strassen_levels(const lfuse__facts *f, const lfuse__matmul_desc *d, double *gain)
 {
     double plain, best = 0;
     int levels, chosen = 0;
 
     *gain = 0;
-    if (!(product_rate(f, p->type) > 0) || !(f->copy_rate > 0)) return 0;
-    plain = lfuse__strassen_time(f, p, 0);
+    if (!(product_rate(f, d->types[0]) > 0) || !(f->copy_rate > 0)) return 0;
+    plain = lfuse__strassen_time(f, d, 0);
     for (levels = 1; levels <= LFUSE__STRASSEN_WORTH; levels++) {
         const int64_t least = INT64_C(1) << levels;
-        const double won = plain / lfuse__strassen_time(f, p, levels);
-        if (p->m < least || p->n < least || won <= best) continue;
+        const double won = plain / lfuse__strassen_time(f, d, levels);
+        if (d->low.m < least || d->low.n < least || won <= best) continue;
         best = won;
         chosen = levels;
     }
-    if (best > 1 && 2 * (double)p->m * (double)p->n * (double)p->k <
-                        lfuse__costs_of(f).strassen.least * product_rate(f, p->type))
+    if (best > 1 && 2 * (double)d->low.m * (double)d->low.n * (double)d->low.k <
+                        lfuse__costs_of(f).strassen.least * product_rate(f, d->types[0]))
         best = 1;
     *gain = best;
     return best < WORTH ? 0 : chosen;
 }
+
+/* ---- the solver: its kernels are those of strassen.c, its small products are other solvers' ---- */
+
+enum { LEAST_K = 4 }; /* shorter sums may err by more than the bound allows */
+
+static bool runs_on(const lfuse__facts *facts)
+{
+    (void)facts;
+    return true;
+}
+
+/* Of f16 and bf16: whoever multiplies them has to give f32, and the portable library does not. */
+static bool sums_are_wide(const lfuse__facts *facts, lfuse_provider provider)
+{
+    if (provider == LFUSE_PROVIDER_NATIVE || facts->products == LFUSE__PRODUCTS_TUNED) return true;
+    return provider == LFUSE_PROVIDER_DEFAULT && (facts->vector_lanes || lfuse__tiles_fit(facts));
+}
+
+static const char *declines_types(const lfuse__facts *facts, const lfuse__matmul_desc *d)
+{
+    const lfuse_type type = d->types[0], sum = lfuse__register_type(type);
+
+    if (d->types[1] != type) return "operands of two types";
+    if (sum != LFUSE_F32 && sum != LFUSE_F64) return "of integers";
+    if (d->result != type && d->result != sum) return "a result of another type";
+    if (type != sum && !sums_are_wide(facts, d->provider)) return "nobody adds narrow products up in f32";
+    return NULL;
+}
+
+/* Where sizes vary, there have to be rows and columns enough at their most, as what is missing is padded. */
+static const char *declines(const lfuse__facts *facts, const lfuse__matmul_desc *d)
+{
+    const int64_t least = INT64_C(1) << d->levels;
+    const char *types = declines_types(facts, d);
+
+    if (d->list) return "of lists";
+    if (d->column_sums) return "of which columns are summed";
+    if (d->batched) return "a batch";
+    if (d->tf32) return "in tf32";
+    if (types) return types;
+    if (d->prepared) return "computed once";
+    if (d->high.m < least) return "too few rows";
+    if (d->high.n < least) return "too few columns";
+    if (d->low.k < LEAST_K) return "k too small";
+    return NULL;
+}
+
+const lfuse__solver lfuse__strassen = {.name = "strassen", .runs_on = runs_on, .declines = declines};

@@ -15,11 +15,6 @@
 #include "common/kernels/text/gemm_band.k.h"
 #include "common/kernels/text/gemm_schedule.k.h"
 
-bool lfuse__tiles_run_on(const lfuse__facts *facts)
-{
-    return !facts->vector_lanes;
-}
-
 uint64_t lfuse__tiles_tickets(const lfuse__kernel_class *c)
 {
     return c->product.split || c->product.column_sums ? LFUSE__TILES_TICKETS * 4 : 0;

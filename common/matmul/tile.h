@@ -112,7 +112,6 @@ bool lfuse__tiles_cut(const lfuse__product_class *p, const lfuse__facts *facts, 
 bool lfuse__tiles_hand_over(const lfuse__product_class *p, const lfuse__facts *facts, uint64_t groups);
 
 /* tile.c: functions of a solver that all of them have in common. */
-bool lfuse__tiles_run_on(const lfuse__facts *facts);
 uint64_t lfuse__tiles_tickets(const lfuse__kernel_class *c);
 uint64_t lfuse__tiles_workspace(const lfuse__kernel_class *c, const lfuse__facts *facts, const lfuse__geometry *g);
 lfuse_status lfuse__tiles_pack(const lfuse__kernel_class *c, const lfuse__facts *facts, const lfuse__geometry *g,

@@ -377,6 +377,10 @@ int32_t lfuse__product_tail(const lfuse__draft *d, int32_t matmul);
 void lfuse__region_stores(lfuse__draft *d, lfuse__builder *b, int32_t region, const lfuse__unit_loop *loop);
 
 /* ---- native.c: products by the library's own kernels ---- */
+/* Whether operand i of the product is the same at all runs of an instance. */
+bool lfuse__draft_frozen(const lfuse__draft *d, int32_t matmul, int i);
+/* Describes a product to those who compute it; `levels` is 0. */
+void lfuse__draft_describe(const lfuse__draft *d, int32_t matmul, lfuse__matmul_desc *desc);
 /* Whether both providers' ways are alternatives: then it is made as the library's own, which is the first of them. */
 bool lfuse__draft_both(const lfuse__draft *d, int32_t matmul);
 /* Whether this product is made so: the only alternative then, or the first of them. */

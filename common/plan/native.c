@@ -20,45 +20,67 @@ static int64_t times(int64_t a, int64_t b)
     return __builtin_mul_overflow(a, b, &product) ? INT64_MAX : product;
 }
 
-static lfuse__computes by_default(const lfuse__draft *d, int32_t matmul)
+bool lfuse__draft_frozen(const lfuse__draft *d, int32_t matmul, int i)
+{
+    lfuse__view walk;
+    const int32_t base = lfuse__draft_operand(d, matmul, i, &walk);
+
+    return lfuse__draft_node(d, base)->kind == LFUSE__FROZEN || d->nodes[base].prepared;
+}
+
+void lfuse__draft_describe(const lfuse__draft *d, int32_t matmul, lfuse__matmul_desc *desc)
 {
     const lfuse__node *n = lfuse__draft_node(d, matmul), *a = lfuse__draft_node(d, n->in[0]);
-    lfuse__matmul_sizes low = { .matrices = 1 }, high = { .matrices = 1 };
-    int64_t bounds[2];
+    int64_t low, high;
     int i;
 
-    lfuse__size_bounds(d->g, n->shape[n->rank - 2], &low.m, &high.m);
-    lfuse__size_bounds(d->g, n->shape[n->rank - 1], &low.n, &high.n);
-    lfuse__size_bounds(d->g, a->shape[a->rank - 1], &low.k, &high.k);
-    for (i = 0; i < n->rank - 2; i++) {
-        lfuse__size_bounds(d->g, n->shape[i], &bounds[0], &bounds[1]);
-        low.matrices = times(low.matrices, bounds[0]);
-        high.matrices = times(high.matrices, bounds[1]);
+    *desc = (lfuse__matmul_desc){ .result = (lfuse_type)n->type, .low.matrices = 1, .high.matrices = 1,
+                                  .tf32 = n->op == LFUSE_PRECISION_TF32, .batched = n->rank > 2, .list = n->list,
+                                  .prepared = d->nodes[matmul].prepared, .provider = d->provider };
+    for (i = 0; i < 2; i++) {
+        desc->types[i] = (lfuse_type)lfuse__draft_node(d, n->in[i])->type;
+        desc->frozen[i] = !n->list && lfuse__draft_frozen(d, matmul, i);
     }
-    return d->advice->provider(d->facts, (lfuse_type)a->type, &low, &high);
+    if (n->list) return; /* each member has sizes of its own */
+    lfuse__size_bounds(d->g, n->shape[n->rank - 2], &desc->low.m, &desc->high.m);
+    lfuse__size_bounds(d->g, n->shape[n->rank - 1], &desc->low.n, &desc->high.n);
+    lfuse__size_bounds(d->g, a->shape[a->rank - 1], &desc->low.k, &desc->high.k);
+    for (i = 0; i < n->rank - 2; i++) {
+        lfuse__size_bounds(d->g, n->shape[i], &low, &high);
+        desc->low.matrices = times(desc->low.matrices, low);
+        desc->high.matrices = times(desc->high.matrices, high);
+    }
+}
+
+static bool declines(const lfuse__draft *d, lfuse__planned_solver solver, const lfuse__matmul_desc *desc)
+{
+    return d->advice->declines(d->facts, solver, desc) != NULL;
 }
 
 bool lfuse__draft_both(const lfuse__draft *d, int32_t matmul)
 {
-    const lfuse__node *n = lfuse__draft_node(d, matmul);
+    lfuse__matmul_desc desc;
 
-    if (n->list || n->op == LFUSE_PRECISION_TF32 || d->nodes[matmul].levels ||
-        lfuse__draft_node(d, n->in[0])->type != n->type || lfuse__draft_node(d, n->in[1])->type != n->type)
+    lfuse__draft_describe(d, matmul, &desc);
+    if (declines(d, LFUSE__SOLVER_VENDOR, &desc) || declines(d, LFUSE__SOLVER_NATIVE, &desc) ||
+        d->nodes[matmul].levels || desc.types[0] != desc.result || desc.types[1] != desc.result)
         return false;
-    return d->both || (d->provider == LFUSE_PROVIDER_DEFAULT && by_default(d, matmul) == LFUSE__COMPUTES_EITHER);
+    return d->both || (d->provider == LFUSE_PROVIDER_DEFAULT &&
+                       d->advice->provider(d->facts, &desc) == LFUSE__COMPUTES_EITHER);
 }
 
 bool lfuse__draft_native(const lfuse__draft *d, int32_t matmul)
 {
-    const lfuse__node *n = lfuse__draft_node(d, matmul), *a = lfuse__draft_node(d, n->in[0]);
+    lfuse__matmul_desc desc;
 
-    if (n->list) return true;
-    if (n->op == LFUSE_PRECISION_TF32) return false;
+    lfuse__draft_describe(d, matmul, &desc);
+    if (declines(d, LFUSE__SOLVER_VENDOR, &desc)) return true;
+    if (declines(d, LFUSE__SOLVER_NATIVE, &desc)) return false;
     if (lfuse__draft_both(d, matmul)) return true;
     if (d->provider != LFUSE_PROVIDER_DEFAULT) return d->provider == LFUSE_PROVIDER_NATIVE;
-    if (by_default(d, matmul) == LFUSE__COMPUTES_NATIVE) return true;
+    if (d->advice->provider(d->facts, &desc) == LFUSE__COMPUTES_NATIVE) return true;
     /* To read what a matrix is made of is less than to write the matrix, which a vendor's product would read again. */
-    return d->advice->has_tiles(d->facts) && a->type != LFUSE_F64 && lfuse__prologue_pays(d, matmul);
+    return d->advice->has_tiles(d->facts) && desc.types[0] != LFUSE_F64 && lfuse__prologue_pays(d, matmul);
 }
 
 static bool holds_list(const lfuse__draft *d, int32_t node)

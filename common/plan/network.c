@@ -4,9 +4,9 @@
  * product takes less time than what lies between two launches. Taken where
  *   - the device says how many work-groups run at the same time (facts.resident_groups), and nobody asks for the
  *     vendor's products;
- *   - two products or more follow each other, of a few epilogues, in f32, f16 or bf16, whose sums are f32;
+ *   - two products or more follow each other, of a few epilogues, which the solver takes (mlp.c of common/matmul/);
  *     nobody else reads what they hand on;
- *   - their weights together fill no more than HALF of the device's cache: what is sent for early must stay;
+ *   - it pays: the solver says so;
  *   - there can be as few as LFUSE__NETWORK_ROWS_MOST rows: which there are is known to an instance, which takes the
  *     stages as they were where there are more, or for the layers that a launch cannot hold (lfuse__network_choose).
  */
@@ -17,35 +17,26 @@
 
 #include "common/base/error.h"
 
-enum { HALF = 2 };
 enum { A, B, SUM, OWN }; /* operands of a product of the native kind */
 
 /* ---- one product ---- */
-
-/* Matrices of one type, of sums that are f32. */
-static bool types_suit(const lfuse__step *s)
-{
-    const lfuse_type type = s->product.type;
-    int i;
-
-    if ((type != LFUSE_F32 && type != LFUSE_F16 && type != LFUSE_BF16) || s->operands[SUM].type != LFUSE_F32)
-        return false;
-    for (i = 0; i < s->noperands; i++)
-        if ((i < SUM || s->operands[i].written) && s->operands[i].type != type) return false;
-    return true;
-}
 
 static int stored_at(const lfuse__step *s)
 {
     return s->body.stores[0].operand;
 }
 
-/* What a launch of several can hold. The last operand of the epilogue is what it stores, and there is one such. */
-static bool suits(const lfuse__step *s)
+/*
+ * What a launch of several can hold: the epilogue stores one matrix, which is the next layer's A. The solver is asked
+ * again about the type of this one.
+ */
+static bool suits(const lfuse__draft *d, lfuse__matmul_desc *desc, const lfuse__step *s)
 {
     int i, written = 0;
 
-    if (s->rank != 2 || s->prepare || s->body.nstores != 1 || !types_suit(s)) return false;
+    if (s->prepare || s->body.nstores != 1) return false;
+    desc->result = s->operands[stored_at(s)].type;
+    if (d->advice->declines(d->facts, LFUSE__SOLVER_NETWORK, desc)) return false;
     if (!lfuse__size_literal(s->product.n) || !lfuse__size_literal(s->product.k) || s->product.n < 1 ||
         s->product.k < 1)
         return false;
@@ -65,13 +56,15 @@ static bool suits(const lfuse__step *s)
 static lfuse_status open_layer(lfuse__draft *d, int at, lfuse__step *layer)
 {
     lfuse__unit u = d->units[at];
+    lfuse__matmul_desc desc;
     bool fits = false;
     int stages = 1;
 
     memset(layer, 0, sizeof *layer);
     if (u.kind != LFUSE__UNIT_PRODUCT || u.phase != LFUSE__PHASE_MAIN || d->nodes[u.node].levels) return LFUSE_OK;
-    if (lfuse__draft_node(d, u.node)->list || lfuse__draft_node(d, u.node)->op == LFUSE_PRECISION_TF32)
-        return LFUSE_OK;
+    lfuse__draft_describe(d, u.node, &desc);
+    desc.result = desc.types[0]; /* what the region behind it makes of the sums is not known yet */
+    if (d->advice->declines(d->facts, LFUSE__SOLVER_NETWORK, &desc)) return LFUSE_OK;
     if (u.tail < 0) u.tail = lfuse__native_tail(d, u.node);
     if (u.tail >= 0 && lfuse__product_sums(d, u.node, u.tail)) return LFUSE_OK;
     if (u.tail >= 0 && d->units[at].tail < 0) {
@@ -83,7 +76,7 @@ static lfuse_status open_layer(lfuse__draft *d, int at, lfuse__step *layer)
     if (u.tail < 0) stages = 1;
     LFUSE__TRY(lfuse__native_step(d, &u, layer, &fits));
     layer->layer.stages = stages;
-    if (fits && suits(layer)) return LFUSE_OK;
+    if (fits && suits(d, &desc, layer)) return LFUSE_OK;
     if (fits) lfuse__step_free(layer);
     memset(layer, 0, sizeof *layer);
     return LFUSE_OK;
@@ -140,19 +133,16 @@ static bool follows(const lfuse__draft *d, int at, const lfuse__step *before, co
 
 /* ---- all of them ---- */
 
-static bool fits_cache(const lfuse__draft *d, const lfuse__step *network)
+static bool pays(const lfuse__draft *d, const lfuse__step *network)
 {
-    const uint64_t most = d->facts->info.cache_bytes / HALF / lfuse_type_size(network->children[0].product.type);
-    uint64_t elements = 0, more;
+    lfuse__matmul_sizes layers[LFUSE__NETWORK_LAYERS_MOST];
     int i;
 
     for (i = 0; i < network->nchildren; i++) {
         const lfuse__product *p = &network->children[i].product;
-        if (__builtin_mul_overflow((uint64_t)p->n, (uint64_t)p->k, &more) ||
-            __builtin_add_overflow(elements, more, &elements))
-            return false;
+        layers[i] = (lfuse__matmul_sizes){ .n = p->n, .k = p->k, .matrices = 1 };
     }
-    return elements <= most;
+    return d->advice->network_pays(d->facts, network->children[0].product.type, network->nchildren, layers);
 }
 
 /* What is stored at last is nothing that is read on the way: an input that is updated. */
@@ -233,7 +223,7 @@ static lfuse_status chain(lfuse__draft *d, int first, int *end)
     status = collect(d, first, &network, &behind);
     if (!status && worth(d, &network)) { /* else what is left of it may be one */
         *end = behind;
-        if (fits_cache(d, &network)) status = make(d, first, &network);
+        if (pays(d, &network)) status = make(d, first, &network);
     }
     lfuse__step_free(&network);
     return status;
@@ -244,7 +234,7 @@ lfuse_status lfuse__pass_networks(lfuse__draft *d)
     int at = 0;
 
     if (d->disable & (LFUSE_NO_NETWORK | LFUSE_NO_EPILOGUE) || d->provider == LFUSE_PROVIDER_VENDOR ||
-        !d->facts->resident_groups || !d->facts->addresses || d->facts->vector_lanes)
+        !d->advice->has_networks(d->facts))
         return LFUSE_OK;
     while (at < d->nunits) LFUSE__TRY(chain(d, at, &at));
     return LFUSE_OK;

@@ -187,15 +187,6 @@ typedef struct lfuse__strassen_choice {
     double gain;     /* predicted: the time without it by the time with it; 0: not predicted */
 } lfuse__strassen_choice;
 
-/* Limits of one NETWORK. Where there are more rows than ROWS_MOST, each product has work enough for a launch. */
-enum {
-    LFUSE__NETWORK_LAYERS_MOST = 16,
-    LFUSE__NETWORK_KINDS_MOST = 4,     /* different epilogues */
-    LFUSE__NETWORK_ROWS_MOST = 64,
-    LFUSE__NETWORK_OPERANDS_MOST = 12, /* of all epilogues, with A, B and the sum */
-    LFUSE__NETWORK_PLACES_MOST = 37    /* addresses of a launch: of each layer's weights and of what epilogues load */
-};
-
 /* A child of a NETWORK. */
 typedef struct lfuse__layer {
     int stages; /* of the plan, that it stands for */

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Strassen's algorithm: which products are made of seven of half the size, or of 49 of a quarter. Asked for by the
- * caller, with a number of levels or with a model that chooses it (strassen_cost.c). Where sizes vary, there must be
- * rows and columns enough at their most (what is missing is padded), and a model looks at their least.
+ * caller, with a number of levels or with a model that chooses it (strassen_cost.c, which also says what it declines).
  */
 #include "common/plan/draft.h"
 
@@ -11,100 +10,17 @@
 
 #include "common/base/error.h"
 
-enum { LEAST_K = 4 }; /* shorter sums may err by more than the bound allows */
-
-typedef struct question {
-    int64_t m, n, k;           /* at the least */
-    int64_t most_m, most_n;
-    bool frozen[2];  /* the operands */
-} question;
-
-static bool frozen_operand(const lfuse__draft *d, int32_t matmul, int i)
-{
-    lfuse__view walk;
-    const int32_t base = lfuse__draft_operand(d, matmul, i, &walk);
-
-    return lfuse__draft_node(d, base)->kind == LFUSE__FROZEN || d->nodes[base].prepared;
-}
-
-static void ask(const lfuse__draft *d, const lfuse__strassen_choice *c, int32_t matmul, question *q)
-{
-    int64_t most_k;
-    int i;
-
-    lfuse__size_bounds(d->g, c->m, &q->m, &q->most_m);
-    lfuse__size_bounds(d->g, c->n, &q->n, &q->most_n);
-    lfuse__size_bounds(d->g, c->k, &q->k, &most_k);
-    for (i = 0; i < 2; i++) q->frozen[i] = frozen_operand(d, matmul, i);
-}
-
-static lfuse_type operand_type(const lfuse__draft *d, int32_t matmul, int i)
-{
-    return (lfuse_type)lfuse__draft_node(d, lfuse__draft_node(d, matmul)->in[i])->type;
-}
-
-/* Of f16 and bf16: whoever multiplies them has to give f32, and the portable library does not. */
-static bool sums_are_wide(const lfuse__draft *d)
-{
-    if (d->provider == LFUSE_PROVIDER_NATIVE || d->facts->products == LFUSE__PRODUCTS_TUNED) return true;
-    return d->provider == LFUSE_PROVIDER_DEFAULT && (d->facts->vector_lanes || d->advice->has_tiles(d->facts));
-}
-
-static const char *obstacle_of_types(const lfuse__draft *d, int32_t matmul)
-{
-    const lfuse_type type = operand_type(d, matmul, 0), sum = lfuse__register_type(type);
-    const lfuse_type result = (lfuse_type)lfuse__draft_node(d, matmul)->type;
-
-    if (operand_type(d, matmul, 1) != type) return "operands of two types";
-    if (sum != LFUSE_F32 && sum != LFUSE_F64) return "of integers";
-    if (result != type && result != sum) return "a result of another type";
-    if (type != sum && !sums_are_wide(d)) return "nobody adds narrow products up in f32";
-    return NULL;
-}
-
-/* NULL: it can be. */
-static const char *obstacle(const lfuse__draft *d, int32_t matmul, const question *q, int levels)
-{
-    const lfuse__node *n = lfuse__draft_node(d, matmul);
-    const char *types = obstacle_of_types(d, matmul);
-    const int64_t least = INT64_C(1) << levels;
-
-    if (n->rank != 2) return "a batch";
-    if (n->op != LFUSE_PRECISION_FULL) return "in tf32";
-    if (types) return types;
-    if (d->nodes[matmul].prepared) return "computed once";
-    if (q->most_m < least) return "too few rows";
-    if (q->most_n < least) return "too few columns";
-    if (q->k < LEAST_K) return "k too small";
-    return NULL;
-}
-
-static void estimate(const lfuse__draft *d, int32_t matmul, const question *q, lfuse__strassen_choice *c)
-{
-    const lfuse__strassen_problem p = { .type = operand_type(d, matmul, 0),
-                                        .result = (lfuse_type)lfuse__draft_node(d, matmul)->type,
-                                        .m = q->m, .n = q->n, .k = q->k,
-                                        .variable_left = !q->frozen[0], .variable_right = !q->frozen[1] };
-
-    c->levels = d->advice->strassen_levels(d->facts, &p, &c->gain);
-    c->why = c->gain > 0 ? "by estimate" : "unknown device";
-}
-
 static void choose(const lfuse__draft *d, int32_t matmul, lfuse__strassen_choice *c)
 {
     const bool asked = d->strassen != LFUSE_STRASSEN_AUTO;
-    const int levels = d->strassen == LFUSE_STRASSEN_TWO ? 2 : 1;
-    question q;
+    lfuse__matmul_desc desc;
 
-    ask(d, c, matmul, &q);
-    c->why = obstacle(d, matmul, &q, levels);
+    lfuse__draft_describe(d, matmul, &desc);
+    desc.levels = d->strassen == LFUSE_STRASSEN_TWO ? 2 : 1;
+    c->why = d->advice->declines(d->facts, LFUSE__SOLVER_STRASSEN, &desc);
     if (c->why) return;
-    if (!asked) {
-        estimate(d, matmul, &q, c);
-        return;
-    }
-    c->levels = levels;
-    c->why = "as asked";
+    c->levels = asked ? desc.levels : d->advice->strassen_levels(d->facts, &desc, &c->gain);
+    c->why = asked ? "as asked" : c->gain > 0 ? "by estimate" : "unknown device";
 }
 
 static int count_products(const lfuse__draft *d)
@@ -139,7 +55,8 @@ lfuse_status lfuse__pass_strassen(lfuse__draft *d)
         choose(d, i, c);
         d->nodes[i].levels = (int8_t)c->levels;
         d->wide_rows = d->wide_rows || (c->levels && lfuse__draft_transposed(d, i, 0));
-        d->narrow_factors = d->narrow_factors || (c->levels && lfuse_type_size(operand_type(d, i, 0)) == 2);
+        d->narrow_factors = d->narrow_factors ||
+                            (c->levels && lfuse_type_size((lfuse_type)lfuse__draft_node(d, n->in[0])->type) == 2);
         if (c->levels > d->most_levels) d->most_levels = c->levels;
     }
     return LFUSE_OK;

@@ -11,8 +11,6 @@
 
 #include "common/base/error.h"
 
-/* Elements: of CPUs what kernels take at a time, of others 16 bytes of f32, or of what is narrower. */
-enum { CPU_LANES = 16, GPU_VECTOR = 4, NARROW_VECTOR = 8 };
 enum { OWN = 3 }; /* operands in front of the body's own: products, factors, the sum */
 
 static lfuse_status out_of_memory(void)
@@ -44,8 +42,7 @@ static matrix turn(matrix m)
 /* An extent of a block of so many levels, padded for the most of the plan, so that steps of one level meet others. */
 static lfuse_size block_extent(lfuse__draft *d, const matrix *m, int axis, int levels)
 {
-    const int64_t vector = d->facts->vector_lanes ? CPU_LANES : d->narrow_factors ? NARROW_VECTOR : GPU_VECTOR;
-    const int64_t each = m->wide[axis] ? vector : 1;
+    const int64_t each = m->wide[axis] ? lfuse__strassen_vector(d->facts, d->narrow_factors) : 1;
     lfuse_graph *g = d->out->graph;
 
     return lfuse__size_product(g, lfuse__size_pieces(g, m->extents[axis], each << d->most_levels),
@@ -56,11 +53,6 @@ static void pad(lfuse__draft *d, const matrix *m, lfuse__strassening *s)
 {
     s->rows = block_extent(d, m, 0, 0);
     s->columns = block_extent(d, m, 1, 0);
-}
-
-static int64_t count_of(int levels)
-{
-    return levels == 2 ? 49 : 7;
 }
 
 /* Factors are stored as the operands are; products, which the sums are made of, as wide as they are added up. */
@@ -86,7 +78,7 @@ static lfuse_status block_buffer(lfuse__draft *d, int32_t like, lfuse_type type,
     b->type = type;
     memset(b->shape, 0, sizeof b->shape);
     b->rank = 3;
-    b->shape[0] = count_of(levels);
+    b->shape[0] = lfuse__strassen_count(levels);
     b->shape[1] = rows;
     b->shape[2] = columns;
     return LFUSE_OK;
@@ -157,14 +149,6 @@ static void swap_axes(lfuse__operand *o, int i, int k)
     o->axis[k] = axis, o->step[k] = step;
 }
 
-static bool is_frozen(const lfuse__draft *d, int32_t matmul, int i)
-{
-    lfuse__view walk;
-    const int32_t base = lfuse__draft_operand(d, matmul, i, &walk);
-
-    return lfuse__draft_node(d, base)->kind == LFUSE__FROZEN || d->nodes[base].prepared;
-}
-
 /* Operand i of the product, in the order in which it is stored. */
 static matrix operand_matrix(const lfuse__draft *d, int32_t matmul, int i)
 {
@@ -177,7 +161,7 @@ static matrix operand_matrix(const lfuse__draft *d, int32_t matmul, int i)
 static lfuse_status factor_buffer(lfuse__draft *d, int32_t matmul, int i, int *index)
 {
     const matrix m = operand_matrix(d, matmul, i);
-    const lfuse__place place = is_frozen(d, matmul, i) ? LFUSE__PLACE_PREPARED : LFUSE__PLACE_SCRATCH;
+    const lfuse__place place = lfuse__draft_frozen(d, matmul, i) ? LFUSE__PLACE_PREPARED : LFUSE__PLACE_SCRATCH;
 
     return block_buffer(d, matmul, factor_type(d, matmul), place, &m, d->nodes[matmul].levels, index);
 }
@@ -198,7 +182,7 @@ static lfuse_status factor_step(lfuse__draft *d, int32_t matmul, int i, int inde
     LFUSE__TRY(lfuse__draft_operand_at(d, base, &d->memory[base].home, &walk, &step->operands[OWN]));
     if (transposed) swap_axes(&step->operands[OWN], 0, 1);
     memcpy(step->extents, m.extents, sizeof m.extents);
-    step->prepare = is_frozen(d, matmul, i);
+    step->prepare = lfuse__draft_frozen(d, matmul, i);
     step->strassen = (lfuse__strassening){ .out = d->nodes[matmul].levels, .right = i == 1, .transposed = transposed };
     pad(d, &m, &step->strassen);
     return copying_body(step, OWN, 1, type);

@@ -6,7 +6,7 @@
 
 enum { LAYERS = 8, UNITS = 132 };
 
-static lfuse__network_layer layers[LFUSE__NETWORK_LAYERS + 1];
+static lfuse__network_layer layers[LFUSE__NETWORK_LAYERS_MOST + 1];
 
 static lfuse__kernel_class chosen(int64_t rows, int64_t width, unsigned resident)
 {
@@ -153,7 +153,7 @@ TEST(refusals)
     lfuse__kernel_class c = chosen(64, 384, UNITS);
     lfuse__strbuf text = LFUSE__STRBUF_INIT;
     declined(&facts, LAYERS, 64, 4096, "132 work-groups");
-    declined(&facts, LFUSE__NETWORK_LAYERS + 1, 1, 64, "argument words");
+    declined(&facts, LFUSE__NETWORK_LAYERS_MOST + 1, 1, 64, "argument words");
     declined(&facts, 3, 64, 512, "3 layers of 64 rows, up to 512 x 512: launches of their own");
     facts.simd = 8; /* a generic device, with a quarter of the lanes */
     declined(&facts, 3, 64, 384, "3 layers of 64 rows, up to 384 x 384: launches of their own");

@@ -2,6 +2,7 @@
 /* Who computes products where nobody says it, by what is known of the device. */
 #include "common/base/error.h"
 #include "common/matmul/provider.h"
+#include "common/matmul/solver.h"
 #include "tests/plan/rig.h"
 
 enum { M = 200, K = 96, N = 72 };
@@ -157,9 +158,43 @@ TEST(bounds_of_several_sizes)
         { { 64, 64, 64, 1 }, { 64, 64, 64, INT64_MAX }, LFUSE__COMPUTES_EITHER },
     };
     gpu(LFUSE__PRODUCTS_TUNED);
-    for (size_t i = 0; i < sizeof bounds / sizeof *bounds; i++)
-        ck_assert_msg(lfuse__products_advice.provider(&rig_facts, LFUSE_F32, &bounds[i].low, &bounds[i].high) ==
-                      bounds[i].computes, "bounds %d", (int)i);
+    for (size_t i = 0; i < sizeof bounds / sizeof *bounds; i++) {
+        const lfuse__matmul_desc desc = { .types = { LFUSE_F32, LFUSE_F32 }, .low = bounds[i].low,
+                                          .high = bounds[i].high };
+        ck_assert_msg(lfuse__products_advice.provider(&rig_facts, &desc) == bounds[i].computes, "bounds %d", (int)i);
+    }
+}
+
+/* Every solver takes a product or gives a reason why it does not. */
+TEST(takers)
+{
+    static const struct { lfuse__matmul_desc desc; const char *solvers; } cases[] = {
+        { { .types = { LFUSE_F32, LFUSE_F32 }, .result = LFUSE_F32 }, "simt skinny cpu vendor strassen mlp " },
+        { { .types = { LFUSE_F16, LFUSE_F16 }, .result = LFUSE_F16 }, "simt mma skinny cpu vendor strassen mlp " },
+        { { .types = { LFUSE_F16, LFUSE_F16 }, .result = LFUSE_F32 }, "simt mma skinny cpu vendor strassen " },
+        { { .types = { LFUSE_F64, LFUSE_F64 }, .result = LFUSE_F64 }, "simt skinny cpu vendor strassen " },
+        { { .types = { LFUSE_F16, LFUSE_F32 }, .result = LFUSE_F32 }, "simt skinny cpu vendor " },
+        { { .types = { LFUSE_F16, LFUSE_F16 }, .result = LFUSE_F16, .batched = true }, "simt mma skinny cpu vendor " },
+        { { .types = { LFUSE_F16, LFUSE_F16 }, .result = LFUSE_F16, .list = true }, "simt cpu " },
+        { { .types = { LFUSE_F32, LFUSE_F32 }, .result = LFUSE_F32, .tf32 = true }, "vendor " },
+        { { .types = { LFUSE_F16, LFUSE_F16 }, .result = LFUSE_F16, .prologue = true }, "skinny cpu vendor strassen " },
+        { { .types = { LFUSE_F16, LFUSE_F16 }, .result = LFUSE_F16, .column_sums = true }, "simt mma " },
+        { { .types = { LFUSE_F32, LFUSE_F32 }, .result = LFUSE_F32, .prepared = true }, "simt skinny cpu vendor mlp " },
+    };
+
+    gpu(LFUSE__PRODUCTS_TUNED);
+    rig_facts.matrix_units = true;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        lfuse__matmul_desc desc = cases[i].desc;
+        char found[80] = "";
+        desc.low = desc.high = (lfuse__matmul_sizes){ 64, 64, 64, 1 };
+        for (int k = 0; lfuse__solvers[k]; k++)
+            if (!lfuse__solvers[k]->declines(&rig_facts, &desc)) {
+                strcat(found, lfuse__solvers[k]->name);
+                strcat(found, " ");
+            }
+        ck_assert_msg(!strcmp(found, cases[i].solvers), "case %d: %s", (int)i, found);
+    }
 }
 
 /* Of a maker whose library nobody has measured: tiles where a launch is what counts. */

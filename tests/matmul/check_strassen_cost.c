@@ -5,8 +5,8 @@
 
 static int levels_of(int64_t m, int64_t n, int64_t k, double *gain)
 {
-    const lfuse__strassen_problem p = { .type = LFUSE_F32, .result = LFUSE_F32, .m = m, .n = n, .k = k,
-                                        .variable_left = true };
+    const lfuse__matmul_desc p = { .types = { LFUSE_F32, LFUSE_F32 }, .result = LFUSE_F32,
+                                   .low = { m, n, k, 1 }, .frozen[1] = true };
 
     return lfuse__strassen_levels(&rig_facts, &p, gain);
 }
@@ -16,8 +16,8 @@ TEST_CASE("model", .setup = rig_setup, .teardown = rig_teardown)
 /* The published ceilings are 1.25 and 1.28 by two levels, by one 1.117 and 1.13; what is lost stays below 8 points. */
 TEST(large_products)
 {
-    const lfuse__strassen_problem p = { .type = LFUSE_F32, .result = LFUSE_F32, .m = 8192, .n = 8192, .k = 8192,
-                                        .variable_left = true };
+    const lfuse__matmul_desc p = { .types = { LFUSE_F32, LFUSE_F32 }, .result = LFUSE_F32,
+                                   .low = { 8192, 8192, 8192, 1 }, .frozen[1] = true };
     double gain;
 
     rig_h200();
@@ -60,13 +60,14 @@ TEST(faster_products)
 /* Operands that vary cost their factors at each run. */
 TEST(variable_operands)
 {
-    lfuse__strassen_problem p = { .type = LFUSE_F32, .result = LFUSE_F32, .m = 4096, .n = 4096, .k = 4096 };
+    lfuse__matmul_desc p = { .types = { LFUSE_F32, LFUSE_F32 }, .result = LFUSE_F32, .low = { 4096, 4096, 4096, 1 },
+                             .frozen = { true, true } };
 
     rig_h200();
     double frozen_time = lfuse__strassen_time(&rig_facts, &p, 1);
-    p.variable_left = true;
+    p.frozen[0] = false;
     double left_time = lfuse__strassen_time(&rig_facts, &p, 1);
-    p.variable_right = true;
+    p.frozen[1] = false;
     double both_time = lfuse__strassen_time(&rig_facts, &p, 1);
     ck_assert(frozen_time < left_time && left_time < both_time);
     /* 1.75 and 2.75 times the matrix, at 0.95 of the copies' rate. */
@@ -77,8 +78,8 @@ TEST(variable_operands)
 /* 700 TFLOP/s leave little of what is saved: at 4096 the kernels between the products take more than that. */
 TEST(narrow_products)
 {
-    lfuse__strassen_problem p = { .type = LFUSE_F16, .result = LFUSE_F16, .m = 4096, .n = 4096, .k = 4096,
-                                  .variable_left = true };
+    lfuse__matmul_desc p = { .types = { LFUSE_F16, LFUSE_F16 }, .result = LFUSE_F16, .low = { 4096, 4096, 4096, 1 },
+                             .frozen[1] = true };
     double gain;
 
     rig_h200();
@@ -87,14 +88,14 @@ TEST(narrow_products)
     rig_facts.product_rate16[0] = 700e12;
     ck_assert_int_eq(lfuse__strassen_levels(&rig_facts, &p, &gain), 0);
     ck_assert(gain > 0 && gain < 1);
-    p.type = p.result = LFUSE_BF16;
+    p.types[0] = p.types[1] = p.result = LFUSE_BF16;
     ck_assert_int_eq(lfuse__strassen_levels(&rig_facts, &p, &gain), 0);
     ck_assert(gain == 0);
     rig_facts.product_rate16[1] = 51e12; /* no units for matrices */
     ck_assert_int_ne(lfuse__strassen_levels(&rig_facts, &p, &gain), 0);
     /* Products of 4 bytes are read, factors of 2 written. */
     double one = lfuse__strassen_time(&rig_facts, &p, 1);
-    p.variable_left = false;
+    p.frozen[0] = true;
     double two = lfuse__strassen_time(&rig_facts, &p, 1);
     ck_assert(fabs((one - two) * 4.27e12 * 0.95 / (2.0 * 4096 * 4096) - 1.75) < 1e-6);
 }

@@ -6,9 +6,6 @@
 #include "common/matmul/mlp.h"
 #include "common/run/compile/body.h"
 
-_Static_assert((int)LFUSE__NETWORK_KINDS_MOST == (int)LFUSE__NETWORK_KINDS &&
-               (int)LFUSE__NETWORK_LAYERS_MOST == (int)LFUSE__NETWORK_LAYERS, "what plans make is what kernels take");
-
 void lfuse__network_class_of(const lfuse__step *step, lfuse__kernel_class *k)
 {
     int i;
@@ -53,7 +50,7 @@ static bool by_columns(const lfuse__plan_body *plan, const lfuse__step *step)
 bool lfuse__network_class(const lfuse__plan_body *plan, const lfuse__step *step, const lfuse__facts *facts,
                           lfuse__kernel_class *k, bool *whole)
 {
-    lfuse__network_layer layers[LFUSE__NETWORK_LAYERS];
+    lfuse__network_layer layers[LFUSE__NETWORK_LAYERS_MOST];
     lfuse__network network = { .nlayers = step->nchildren, .layers = layers };
     lfuse__saved_error before;
     int64_t low, high;
@@ -62,7 +59,7 @@ bool lfuse__network_class(const lfuse__plan_body *plan, const lfuse__step *step,
 
     *whole = false;
     lfuse__size_bounds(plan->graph, step->children[0].product.m, &low, &high);
-    if (low != high || low < 1 || low > LFUSE__NETWORK_ROWS_MOST || step->nchildren > LFUSE__NETWORK_LAYERS)
+    if (low != high || low < 1 || low > LFUSE__NETWORK_ROWS_MOST || step->nchildren > LFUSE__NETWORK_LAYERS_MOST)
         return false;
     memset(layers, 0, sizeof layers);
     for (i = 0; i < step->nchildren; i++) {

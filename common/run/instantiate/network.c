@@ -13,8 +13,6 @@
 #include "common/run/instantiate/loop.h"
 #include "common/run/operations/operations.h"
 
-_Static_assert(LFUSE__NETWORK_HEAD + LFUSE__NETWORK_OWN * LFUSE__NETWORK_PLACES_MOST <= LFUSE__MAX_WORDS, "words");
-
 struct lfuse__network_op {
     lfuse__kernel *kernel;
     lfuse__kernel_class k;
