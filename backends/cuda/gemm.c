@@ -34,17 +34,16 @@ static const lfuse__cu_gemm_type types[] = {
  * (BGRADA, BGRADB), are added up in an order of its own, which changes with the algorithm, where a sum has the same
  * bits on every device and in every plan.
  */
-static const cublasLtEpilogue_t epilogues[] = {
-    [LFUSE__EP_NONE] = CUBLASLT_EPILOGUE_DEFAULT,
-    [LFUSE__EP_BIAS] = CUBLASLT_EPILOGUE_BIAS,
-    [LFUSE__EP_RELU] = CUBLASLT_EPILOGUE_RELU,
-    [LFUSE__EP_BIAS_RELU] = CUBLASLT_EPILOGUE_RELU_BIAS,
+static const struct {
+    cublasLtEpilogue_t without_bias, with_bias;
+} epilogues[] = {
+    [LFUSE__EP_NONE] = { CUBLASLT_EPILOGUE_DEFAULT, CUBLASLT_EPILOGUE_BIAS },
+    [LFUSE__EP_RELU] = { CUBLASLT_EPILOGUE_RELU, CUBLASLT_EPILOGUE_RELU_BIAS },
 };
-
-static bool has_bias(lfuse__epilogue e)
-{
-    return e == LFUSE__EP_BIAS || e == LFUSE__EP_BIAS_RELU;
-}
+static const bool takes[LFUSE__EPILOGUE_INPUTS] = {
+    [LFUSE__INPUT_BIAS] = true,
+    [LFUSE__INPUT_ADDEND] = true,
+};
 
 static const lfuse__cu_gemm_type *find_type(const lfuse__gemm_desc *d)
 {
@@ -128,7 +127,7 @@ static lfuse_status set_pointer_mode(lfuse__bgemm *g, cublasLtPointerMode_t mode
 static lfuse_status describe_operation(lfuse__bgemm *g, const lfuse__gemm_desc *d)
 {
     cublasOperation_t first = d->tb ? CUBLAS_OP_T : CUBLAS_OP_N, second = d->ta ? CUBLAS_OP_T : CUBLAS_OP_N;
-    cublasLtEpilogue_t epilogue = epilogues[d->epilogue];
+    cublasLtEpilogue_t epilogue = g->bias ? epilogues[d->epilogue].with_bias : epilogues[d->epilogue].without_bias;
     const struct {
         cublasLtMatmulDescAttributes_t attribute;
         const void *value;
@@ -161,6 +160,7 @@ static lfuse_status set_batch(cublasLtMatrixLayout_t layout, int64_t batch, int6
 
 static lfuse_status describe_layouts(lfuse__bgemm *g, const lfuse__gemm_desc *d)
 {
+    const lfuse__gemm_input *c = &d->inputs[LFUSE__INPUT_ADDEND];
     const struct {
         cublasLtMatrixLayout_t *layout;
         cudaDataType_t type;
@@ -169,7 +169,7 @@ static lfuse_status describe_layouts(lfuse__bgemm *g, const lfuse__gemm_desc *d)
         { &g->first, g->type->data, d->tb ? d->k : d->n, d->tb ? d->n : d->k, d->ldb, d->stride_b },
         { &g->second, g->type->data, d->ta ? d->m : d->k, d->ta ? d->k : d->m, d->lda, d->stride_a },
         { &g->result, g->type->result, d->n, d->m, d->ldc, d->stride_c },
-        { &g->addend, g->type->result, d->n, d->m, d->ld_add, d->stride_add },
+        { &g->addend, g->type->result, d->n, d->m, c->ld, c->stride },
     };
 
     for (size_t i = 0; i < sizeof rows / sizeof rows[0] - !g->apart; i++) {
@@ -186,10 +186,26 @@ static lfuse_status describe_layouts(lfuse__bgemm *g, const lfuse__gemm_desc *d)
 static unsigned row_alignment(const lfuse__gemm_desc *d, unsigned bytes)
 {
     const uint64_t operands = (uint64_t)d->stride_a | (uint64_t)d->stride_b | (uint64_t)d->lda | (uint64_t)d->ldb;
-    const uint64_t result = (uint64_t)d->stride_c | (uint64_t)d->ldc | (uint64_t)d->stride_add | (uint64_t)d->ld_add;
+    const lfuse__gemm_input *c = &d->inputs[LFUSE__INPUT_ADDEND];
+    const uint64_t result = (uint64_t)d->stride_c | (uint64_t)d->ldc | (uint64_t)c->stride | (uint64_t)c->ld;
     const uint64_t all = operands * bytes | result * lfuse_type_size(lfuse__gemm_result(d)) | ALIGNED;
 
     return (unsigned)(all & -all);
+}
+
+static lfuse_status check(const lfuse__gemm_desc *d)
+{
+    if (find_type(d) == NULL)
+        return lfuse__error(LFUSE_ERR_UNSUPPORTED, "cuBLASLt: no product of %s", lfuse_type_name(d->type));
+    if ((size_t)d->epilogue >= sizeof epilogues / sizeof epilogues[0])
+        return lfuse__error(LFUSE_ERR_UNSUPPORTED, "cuBLASLt: its gelu is less exact than ours");
+    for (int i = 0; i < LFUSE__EPILOGUE_INPUTS; i++)
+        if (d->inputs[i].taken && !takes[i])
+            return lfuse__error(LFUSE_ERR_UNSUPPORTED, "cuBLASLt: it does not take %s",
+                                lfuse__epilogue_inputs[i].subject);
+    if (d->batch > INT32_MAX)
+        return lfuse__error(LFUSE_ERR_UNSUPPORTED, "cuBLASLt: %lld products in one call", (long long)d->batch);
+    return LFUSE_OK;
 }
 
 /* On failure everything is released. */
@@ -197,17 +213,12 @@ static lfuse_status describe(lfuse__bdevice *dev, const lfuse__gemm_desc *d, lfu
 {
     lfuse_status status;
 
+    LFUSE__TRY(check(d));
     memset(g, 0, sizeof *g);
     g->dev = dev;
     g->type = find_type(d);
-    if (g->type == NULL)
-        return lfuse__error(LFUSE_ERR_UNSUPPORTED, "cuBLASLt: no product of %s", lfuse_type_name(d->type));
-    if ((size_t)d->epilogue >= sizeof epilogues / sizeof epilogues[0])
-        return lfuse__error(LFUSE_ERR_UNSUPPORTED, "cuBLASLt: its gelu is less exact than ours");
-    if (d->batch > INT32_MAX)
-        return lfuse__error(LFUSE_ERR_UNSUPPORTED, "cuBLASLt: %lld products in one call", (long long)d->batch);
-    g->bias = has_bias(d->epilogue);
-    g->apart = d->apart;
+    g->bias = d->inputs[LFUSE__INPUT_BIAS].taken;
+    g->apart = d->inputs[LFUSE__INPUT_ADDEND].taken;
     g->alignment = row_alignment(d, g->type->bytes);
     LFUSE__TRY(get_handle(dev, &g->handle));
     status = describe_operation(g, d);
@@ -358,9 +369,15 @@ static CUdeviceptr address(const lfuse__bmem *mem, uint64_t offset)
     return mem ? mem->address + offset : 0;
 }
 
+/* Of what the epilogue takes; 0: it does not. */
+static CUdeviceptr address_of_input(const lfuse__gemm_args *args, lfuse__epilogue_input i)
+{
+    return address(args->inputs[i], args->input_offsets[i]);
+}
+
 static CUdeviceptr address_of_addend(const lfuse__bgemm *gemm, const lfuse__gemm_args *args)
 {
-    return gemm->apart ? address(args->add, args->add_offset) : address(args->c, args->c_offset);
+    return gemm->apart ? address_of_input(args, LFUSE__INPUT_ADDEND) : address(args->c, args->c_offset);
 }
 
 static lfuse_status misaligned(const lfuse__bgemm *g)
@@ -375,7 +392,7 @@ static lfuse_status multiply(lfuse__bstream *s, lfuse__bgemm *gemm, const lfuse_
 {
     CUdeviceptr a = address(args->a, args->a_offset), b = address(args->b, args->b_offset);
     CUdeviceptr c = address(args->c, args->c_offset), addend = address_of_addend(gemm, args);
-    CUdeviceptr bias = gemm->bias ? address(args->bias, args->bias_offset) : 0;
+    CUdeviceptr bias = gemm->bias ? address_of_input(args, LFUSE__INPUT_BIAS) : 0;
     CUdeviceptr workspace = address(args->workspace, args->workspace_offset);
     const cublasLtMatmulAlgo_t *algorithm = &gemm->algorithm;
     uint64_t workspace_bytes = gemm->workspace;

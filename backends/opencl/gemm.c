@@ -104,9 +104,9 @@ static lfuse_status check(lfuse__bdevice *dev, const lfuse__gemm_desc *desc)
     if (desc->batch && !(desc->type == LFUSE_F64 ? (void *)lfuse__clblast.DgemmStridedBatched
                                                  : (void *)lfuse__clblast.SgemmStridedBatched))
         return lfuse__error(LFUSE_ERR_UNSUPPORTED, "%s: this CLBlast has no batches of products", name);
-    if (desc->apart)
+    if (desc->inputs[LFUSE__INPUT_ADDEND].taken)
         return lfuse__error(LFUSE_ERR_UNSUPPORTED, "%s: CLBlast adds to what it replaces alone", name);
-    if (desc->epilogue != LFUSE__EP_NONE)
+    if (lfuse__gemm_has_epilogue(desc))
         return lfuse__error(LFUSE_ERR_UNSUPPORTED, "%s: CLBlast has no epilogues", name);
     return LFUSE_OK;
 }

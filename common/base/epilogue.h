@@ -1,15 +1,45 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The epilogue of a vendor's product: what it computes of alpha times the sum of one element. The inputs that it takes
+ * come first, each by its operator, in the order from the table's last row to its first; then one function.
+ */
 #ifndef COMMON_BASE_EPILOGUE_H
 #define COMMON_BASE_EPILOGUE_H
 
-/* What a vendor's product computes at its end, over the accumulator of one element in column j. The closed list. */
+#include <stdbool.h>
+#include <stddef.h>
+
+/* The function at the end. */
 typedef enum lfuse__epilogue {
-    LFUSE__EP_NONE,      /* alpha * acc + beta * c; where beta is 0, c is not read */
-    LFUSE__EP_BIAS,      /* alpha * acc + beta * c + bias[j] */
-    LFUSE__EP_RELU,      /* max(..., 0) */
-    LFUSE__EP_BIAS_RELU, /* max(... + bias[j], 0) */
-    LFUSE__EP_BIAS_GELU_TANH,
+    LFUSE__EP_NONE,
+    LFUSE__EP_RELU, /* max(..., 0) */
+    LFUSE__EP_GELU_TANH,
     LFUSE__EPILOGUES
 } lfuse__epilogue;
+
+static const char *const lfuse__epilogue_words[LFUSE__EPILOGUES] = { NULL, "relu", "gelu_tanh" };
+
+/* What it reads beside A and B. */
+typedef enum lfuse__epilogue_input {
+    LFUSE__INPUT_BIAS,
+    LFUSE__INPUT_ADDEND, /* times beta; absent where it is D itself */
+    LFUSE__EPILOGUE_INPUTS
+} lfuse__epilogue_input;
+
+static const struct {
+    bool rows, columns;  /* it has an element for each row of D, for each column; for both: it is a matrix as D is; else
+                            its elements have no gaps, and all products of a batch read the same */
+    const char *op;      /* by which it meets what the rows below have made of the sum */
+    const char *word;    /* in the names of problems for wisdom */
+    const char *subject; /* in messages */
+} lfuse__epilogue_inputs[LFUSE__EPILOGUE_INPUTS] = {
+    [LFUSE__INPUT_BIAS] = { false, true, "add", ":ep=bias", "the bias" },
+    [LFUSE__INPUT_ADDEND] = { true, true, "add", ":apart", "what is added" },
+};
+
+static inline bool lfuse__epilogue_takes_matrix(int input)
+{
+    return lfuse__epilogue_inputs[input].rows && lfuse__epilogue_inputs[input].columns;
+}
 
 #endif

@@ -59,28 +59,43 @@ typedef struct lfuse__launch_args {
     bool resident; /* all groups are running at the same time: at most facts.resident_groups, or ERR_UNSUPPORTED */
 } lfuse__launch_args;
 
+/* How an input of the epilogue lies. */
+typedef struct lfuse__gemm_input {
+    bool taken;
+    int64_t ld, stride; /* of matrices, as those of D; else 0 */
+} lfuse__gemm_input;
+
 /*
- * A matrix product, row-major: D[m, n] = epilogue(alpha op(A) op(B) + beta C), C and D the same memory, unless C lies
- * apart: then they have nothing in common. op(A) is [m, k]: stored [m, k] with leading dimension lda, or [k, m] when
- * ta. m, n, k > 0 (degenerate sizes never reach a backend). Of a batch, `batch` such products, of which each takes the
- * matrices `stride` elements behind those of the one before; the bias is the same for all.
+ * A matrix product, row-major: D[m, n] = epilogue(alpha op(A) op(B) + beta C), C and D the same memory, unless the
+ * epilogue takes C as ADDEND: then they have nothing in common. op(A) is [m, k]: stored [m, k] with leading dimension
+ * lda, or [k, m] when ta. m, n, k > 0 (degenerate sizes never reach a backend). Of a batch, `batch` such products, of
+ * which each takes the matrices `stride` elements behind those of the one before.
  */
 typedef struct lfuse__gemm_desc {
-    lfuse_type type;    /* of A, B, C, D and bias; f16 and bf16 accumulate in f32 */
-    bool wide;          /* of f16 and bf16: C, D and bias are f32 */
+    lfuse_type type;    /* of A, B, C, D and what the epilogue takes; f16 and bf16 accumulate in f32 */
+    bool wide;          /* of f16 and bf16: C, D and what the epilogue takes are f32 */
     bool tf32;          /* of f32: A and B may be rounded to tf32 */
     bool ta, tb;
     bool has_beta;      /* beta may be other than 0 */
-    bool apart;         /* with has_beta: C is args.add, laid out by ld_add and stride_add, and not D */
     lfuse__epilogue epilogue;
-    int64_t m, n, k, lda, ldb, ldc, ld_add; /* ldc: of D; ld_add: 0 unless apart */
+    lfuse__gemm_input inputs[LFUSE__EPILOGUE_INPUTS];
+    int64_t m, n, k, lda, ldb, ldc; /* ldc: of D */
     int64_t batch;      /* 0: one product, no batch; else 2 or more */
-    int64_t stride_a, stride_b, stride_c, stride_add; /* of a batch; but that of D they may be 0: one matrix for all */
+    int64_t stride_a, stride_b, stride_c; /* of a batch; but that of D strides may be 0: one matrix for all */
 } lfuse__gemm_desc;
 
 static inline lfuse_type lfuse__gemm_result(const lfuse__gemm_desc *desc)
 {
     return desc->wide ? LFUSE_F32 : desc->type;
+}
+
+/* Whether it ends with anything but alpha times the sums, or C that is D beside them. */
+static inline bool lfuse__gemm_has_epilogue(const lfuse__gemm_desc *desc)
+{
+    bool any = desc->epilogue != LFUSE__EP_NONE;
+
+    for (int i = 0; i < LFUSE__EPILOGUE_INPUTS; i++) any = any || desc->inputs[i].taken;
+    return any;
 }
 
 typedef struct lfuse__gemm_candidate {
@@ -92,8 +107,10 @@ typedef struct lfuse__gemm_candidate {
 
 typedef struct lfuse__gemm_args {
     double alpha, beta;
-    lfuse__bmem *a, *b, *c, *bias, *workspace, *add; /* c: D; bias, workspace and add may be NULL */
-    uint64_t a_offset, b_offset, c_offset, bias_offset, workspace_offset, add_offset; /* bytes */
+    lfuse__bmem *a, *b, *c, *workspace; /* c: D; workspace may be NULL */
+    uint64_t a_offset, b_offset, c_offset, workspace_offset; /* bytes */
+    lfuse__bmem *inputs[LFUSE__EPILOGUE_INPUTS];             /* NULL where it is not taken */
+    uint64_t input_offsets[LFUSE__EPILOGUE_INPUTS];
 } lfuse__gemm_args;
 
 /* One library or part that a backend looks for at run time, for lfuse-info. */

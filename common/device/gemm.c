@@ -12,23 +12,36 @@ struct lfuse__gemm {
     char what[64]; /* for messages */
 };
 
+/* What the epilogue takes has the layout of its extent, and of the batch. */
+static bool inputs_fit(const lfuse__gemm_desc *d)
+{
+    bool fits = d->has_beta || !d->inputs[LFUSE__INPUT_ADDEND].taken;
+    int i;
+
+    for (i = 0; i < LFUSE__EPILOGUE_INPUTS; i++) {
+        const lfuse__gemm_input *o = &d->inputs[i];
+        const bool matrix = o->taken && lfuse__epilogue_takes_matrix(i);
+        fits = fits && (matrix ? o->ld >= d->n : !o->ld) && (matrix && d->batch ? o->stride >= 0 : !o->stride);
+    }
+    return fits;
+}
+
 static lfuse_status checked(const lfuse__gemm_desc *d)
 {
-    const bool strides = d->batch ? d->batch > 1 && d->stride_a >= 0 && d->stride_b >= 0 && d->stride_c > 0 &&
-                                        d->stride_add >= 0
-                                  : !d->stride_a && !d->stride_b && !d->stride_c && !d->stride_add;
+    const lfuse__gemm_input *c = &d->inputs[LFUSE__INPUT_ADDEND];
+    const bool strides = d->batch ? d->batch > 1 && d->stride_a >= 0 && d->stride_b >= 0 && d->stride_c > 0
+                                  : !d->stride_a && !d->stride_b && !d->stride_c;
     const bool fits = d->m > 0 && d->n > 0 && d->k > 0 && d->lda >= (d->ta ? d->m : d->k) &&
-                d->ldb >= (d->tb ? d->k : d->n) && d->ldc >= d->n &&
-                (d->apart ? d->has_beta && d->ld_add >= d->n : !d->ld_add && !d->stride_add);
+                d->ldb >= (d->tb ? d->k : d->n) && d->ldc >= d->n && inputs_fit(d);
 
     if (fits && strides) return LFUSE_OK;
     if (fits)
         return lfuse__error(LFUSE_ERR_SHAPE, "%" PRId64 " products of matrices %" PRId64 ", %" PRId64 ", %" PRId64
                             ", %" PRId64 " elements apart", d->batch, d->stride_a, d->stride_b, d->stride_c,
-                            d->stride_add);
+                            c->stride);
     return lfuse__error(LFUSE_ERR_SHAPE, "product of %" PRId64 " x %" PRId64 " x %" PRId64 " with leading dimensions %"
                         PRId64 ", %" PRId64 ", %" PRId64 ", %" PRId64, d->m, d->n, d->k, d->lda, d->ldb, d->ldc,
-                        d->ld_add);
+                        c->ld);
 }
 
 lfuse_status lfuse__gemm_candidates(lfuse_device *dev, const lfuse__gemm_desc *desc, int max,

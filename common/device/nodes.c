@@ -8,7 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LAUNCH_WORDS = 5 /* before the buffers: groups, group, local bytes, buffers, words */ };
+enum {
+    LAUNCH_WORDS = 5, /* before the buffers: groups, group, local bytes, buffers, words */
+    GEMM_WORDS = 7    /* before the inputs of the epilogue: alpha, beta, A, B, D, workspace, whether there is one */
+};
 
 uint64_t lfuse__serial(void)
 {
@@ -136,14 +139,18 @@ static uint64_t bits_of(double number)
 
 lfuse_status lfuse__note_gemm(lfuse_stream *s, uint64_t serial, const lfuse__gemm_args *args)
 {
-    const uint64_t words[] = {
+    uint64_t words[GEMM_WORDS + 2 * LFUSE__EPILOGUE_INPUTS] = {
         bits_of(args->alpha), bits_of(args->beta),
         address_of(s, args->a) + args->a_offset, address_of(s, args->b) + args->b_offset,
-        address_of(s, args->c) + args->c_offset, address_of(s, args->bias) + args->bias_offset,
-        address_of(s, args->workspace) + args->workspace_offset, args->workspace != NULL, args->bias != NULL,
-        address_of(s, args->add) + args->add_offset, args->add != NULL,
+        address_of(s, args->c) + args->c_offset, address_of(s, args->workspace) + args->workspace_offset,
+        args->workspace != NULL,
     };
+    int i;
 
+    for (i = 0; i < LFUSE__EPILOGUE_INPUTS; i++) {
+        words[GEMM_WORDS + 2 * i] = address_of(s, args->inputs[i]) + args->input_offsets[i];
+        words[GEMM_WORDS + 2 * i + 1] = args->inputs[i] != NULL;
+    }
     return note_fixed(s, LFUSE__NODE_GEMM, serial, words, sizeof words / sizeof words[0]);
 }
 

@@ -132,7 +132,7 @@ typedef enum lfuse__over {
  *   - The last two axes of the step's loop are m and n; axes before them count the products of a batch.
  *   - operands[0] is A, whose last two axes are m and k, and operands[1] is B, of k and n.
  * By the vendor's library:
- *   - operands[2] is D; operands[bias] is the bias, along n; operands[addend] is C, unless that is D.
+ *   - operands[2] is D; operands[inputs[i]] is the input i of the epilogue, of which ADDEND is C, unless C is D.
  * By the library's own kernels (`native`), and of GROUPED:
  *   - operands[2] is of place SUM, and the step's body makes of the sum what is stored in the operands behind.
  *   - A REDUCE of the body, of which there is one at most, sums over m; what is stored of it has n alone.
@@ -146,7 +146,7 @@ typedef struct lfuse__product {
     lfuse__epilogue epilogue; /* the vendor's */
     int alpha, beta;   /* index in plan->numbers; -1: alpha is 1, beta 1 where C is added, else 0 */
     bool adds;         /* the vendor's: C is added */
-    int bias, addend;  /* the vendor's: index in operands; 0: there is no bias, C is D */
+    int inputs[LFUSE__EPILOGUE_INPUTS]; /* the vendor's: index in operands; 0: it takes no such input, or C is D */
     bool native;
     bool ahead;        /* native, and other alternatives follow: the sizes of a run decide, so that its kernels are
                           compiled with the plan */

@@ -137,20 +137,50 @@ static void print_loop(const lfuse__step *step, const lfuse_graph *names, lfuse_
     }
 }
 
-static const struct epilogue {
-    const char *before, *after;
-    bool bias;
-} epilogues[] = {
-    { "", "", false },           { "(add ", "", true },           { "(relu ", ")", false },
-    { "(relu (add ", ")", true }, { "(gelu_tanh (add ", ")", true },
-};
-_Static_assert(sizeof epilogues / sizeof *epilogues == LFUSE__EPILOGUES, "a row for each");
+static void print_number(const lfuse__plan_body *plan, int number, const lfuse_graph *names, lfuse__strbuf *out)
+{
+    lfuse__strbuf_add(out, " ");
+    lfuse__graph_print_value(names, plan->numbers[number], out);
+    lfuse__strbuf_add(out, ")");
+}
+
+/* What the epilogue of a vendor's product takes as input i; NULL: it takes no such. */
+static const lfuse__operand *epilogue_input(const lfuse__step *s, int i)
+{
+    const lfuse__product *p = &s->product;
+
+    if (p->inputs[i]) return &s->operands[p->inputs[i]];
+    return i == LFUSE__INPUT_ADDEND && p->adds ? &s->operands[2] : NULL;
+}
+
+static void print_epilogue(const lfuse__plan_body *plan, const lfuse__step *s, const lfuse_graph *names,
+                           lfuse__strbuf *out)
+{
+    const lfuse__product *p = &s->product;
+    const char *function = lfuse__epilogue_words[p->epilogue];
+    int i;
+
+    lfuse__strbuf_add(out, " ");
+    if (function) lfuse__strbuf_format(out, "(%s ", function);
+    for (i = 0; i < LFUSE__EPILOGUE_INPUTS; i++)
+        if (epilogue_input(s, i)) lfuse__strbuf_format(out, "(%s ", lfuse__epilogue_inputs[i].op);
+    lfuse__strbuf_add(out, p->alpha >= 0 ? "(mul acc" : "acc");
+    if (p->alpha >= 0) print_number(plan, p->alpha, names, out);
+    for (i = LFUSE__EPILOGUE_INPUTS - 1; i >= 0; i--) {
+        const bool scaled = i == LFUSE__INPUT_ADDEND && p->beta >= 0;
+        if (!epilogue_input(s, i)) continue;
+        lfuse__strbuf_add(out, scaled ? " (mul " : " ");
+        lfuse__operand_print(plan, epilogue_input(s, i), names, out);
+        if (scaled) print_number(plan, p->beta, names, out);
+        lfuse__strbuf_add(out, ")");
+    }
+    if (function) lfuse__strbuf_add(out, ")");
+}
 
 static void print_gemm(const lfuse__plan_body *plan, const lfuse__step *s, const lfuse_graph *names,
                        lfuse__strbuf *out)
 {
     const lfuse__product *p = &s->product;
-    const struct epilogue *e = &epilogues[p->epilogue];
     int i;
 
     for (i = 0; i < s->rank - 2; i++) {
@@ -164,32 +194,8 @@ static void print_gemm(const lfuse__plan_body *plan, const lfuse__step *s, const
     lfuse__size_print(names, p->k, out);
     if (p->tf32) lfuse__strbuf_add(out, " in tf32");
     if (p->wide) lfuse__strbuf_format(out, " of %s in f32", lfuse_type_name(p->type));
-    if (p->native) {
-        print_stores(plan, s, names, s->body.nstores == 1, out);
-        return;
-    }
-    lfuse__strbuf_format(out, " %s%s", e->before, p->adds ? "(add " : "");
-    lfuse__strbuf_add(out, p->alpha >= 0 ? "(mul acc " : "acc");
-    if (p->alpha >= 0) {
-        lfuse__graph_print_value(names, plan->numbers[p->alpha], out);
-        lfuse__strbuf_add(out, ")");
-    }
-    if (p->adds) {
-        lfuse__strbuf_add(out, p->beta >= 0 ? " (mul " : " ");
-        lfuse__operand_print(plan, &s->operands[p->addend ? p->addend : 2], names, out);
-        if (p->beta >= 0) {
-            lfuse__strbuf_add(out, " ");
-            lfuse__graph_print_value(names, plan->numbers[p->beta], out);
-            lfuse__strbuf_add(out, ")");
-        }
-        lfuse__strbuf_add(out, ")");
-    }
-    if (e->bias) {
-        lfuse__strbuf_add(out, " ");
-        lfuse__operand_print(plan, &s->operands[p->bias], names, out);
-        lfuse__strbuf_add(out, ")");
-    }
-    lfuse__strbuf_add(out, e->after);
+    if (p->native) print_stores(plan, s, names, s->body.nstores == 1, out);
+    else print_epilogue(plan, s, names, out);
 }
 
 void lfuse__list_print(const lfuse__plan_body *plan, int list, const lfuse_graph *names, lfuse__strbuf *out)

@@ -3,9 +3,9 @@
  * Matrix products. Where the library's own kernels are taken, they are the only way (native.c); else, in order of
  * preference:
  *
- *   vendor-epilogue   what follows is done by the vendor's product: alpha, a matrix or beta times one (the updated
- *                     input or another), a row vector, relu or gelu_tanh; only where the whole region behind the
- *                     product is just that, in this order, in which the vendors add
+ *   vendor-epilogue   what follows is done by the vendor's product: alpha, what common/base/epilogue.h lists (of which
+ *                     the addend, or beta times it, may be the updated input); only where the whole region behind the
+ *                     product is just that, in that order, in which the vendors add
  *   vendor+pointwise  the same region as a kernel behind the product
  *   vendor            nothing follows
  *   widened           f16 and bf16 where the vendor has no such product: operands cast to f32, the rest as above. The
@@ -72,20 +72,38 @@ static bool mixed(const lfuse__draft *d, int32_t matmul)
     return operand_type(d, matmul, 0) != operand_type(d, matmul, 1);
 }
 
+/* What the tail takes becomes the step's last operands; the rest of it is noted in the step's product. */
+static lfuse_status add_epilogue(lfuse__draft *d, const lfuse__tail *t, lfuse__step *step)
+{
+    lfuse__product *p = &step->product;
+    int i;
+
+    p->epilogue = t->epilogue;
+    p->adds = t->adds;
+    for (i = 0; i < LFUSE__EPILOGUE_INPUTS; i++) {
+        const int32_t base = t->inputs[i].base;
+        if (base < 0) continue;
+        p->inputs[i] = step->noperands++;
+        LFUSE__TRY(lfuse__draft_operand_at(d, base, &d->memory[base].home, &t->inputs[i],
+                                           &step->operands[p->inputs[i]]));
+    }
+    if (t->alpha >= 0) LFUSE__TRY(lfuse__draft_number(d, t->alpha, &p->alpha));
+    return t->beta >= 0 ? lfuse__draft_number(d, t->beta, &p->beta) : LFUSE_OK;
+}
+
 /* A gemm step of the matmul's operands into `to`; `t` (may be NULL) becomes its epilogue. */
 static lfuse_status gemm_step(lfuse__draft *d, int32_t matmul, const lfuse__tail *t, const lfuse__home *to,
                               lfuse__step *step)
 {
     const lfuse__node *n = lfuse__draft_node(d, matmul);
-    const bool bias = t && t->bias >= 0, addend = t && t->addend >= 0;
     lfuse__view walk;
     int i;
 
     step->kind = LFUSE__STEP_GEMM;
     step->rank = n->rank;
-    step->operands = calloc((size_t)(3 + bias + addend), sizeof *step->operands);
+    step->operands = calloc(3 + LFUSE__EPILOGUE_INPUTS, sizeof *step->operands);
     if (!step->operands) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory while a plan was made");
-    step->noperands = 3 + bias + addend;
+    step->noperands = 3;
     for (i = 0; i < 2; i++) {
         const int32_t base = lfuse__draft_operand(d, matmul, i, &walk);
         LFUSE__TRY(lfuse__draft_operand_at(d, base, &d->memory[base].home, &walk, &step->operands[i]));
@@ -93,22 +111,13 @@ static lfuse_status gemm_step(lfuse__draft *d, int32_t matmul, const lfuse__tail
     lfuse__view_identity(d, matmul, &walk);
     LFUSE__TRY(lfuse__draft_operand_at(d, matmul, to, &walk, &step->operands[2]));
     step->operands[2].written = true;
-    if (addend)
-        LFUSE__TRY(lfuse__draft_operand_at(d, t->addend, &d->memory[t->addend].home, &walk, &step->operands[3 + bias]));
-    if (bias) {
-        const lfuse__home *home = &d->memory[t->bias].home;
-        LFUSE__TRY(lfuse__draft_operand_at(d, t->bias, home, &t->bias_walk, &step->operands[3]));
-    }
     step->product = (lfuse__product){ .type = operand_type(d, matmul, 0), .wide = n->type != operand_type(d, matmul, 0),
                                       .tf32 = n->op == LFUSE_PRECISION_TF32, .m = n->shape[n->rank - 2],
                                       .n = n->shape[n->rank - 1],
-                                      .k = lfuse__draft_node(d, n->in[0])->shape[n->rank - 1],
-                                      .epilogue = t ? t->epilogue : LFUSE__EP_NONE, .alpha = -1, .beta = -1,
-                                      .adds = t && t->adds, .bias = bias ? 3 : 0, .addend = addend ? 3 + bias : 0 };
+                                      .k = lfuse__draft_node(d, n->in[0])->shape[n->rank - 1], .alpha = -1,
+                                      .beta = -1 };
     memcpy(step->extents, n->shape, sizeof step->extents);
-    if (t && t->alpha >= 0) LFUSE__TRY(lfuse__draft_number(d, t->alpha, &step->product.alpha));
-    if (t && t->beta >= 0) LFUSE__TRY(lfuse__draft_number(d, t->beta, &step->product.beta));
-    return LFUSE_OK;
+    return t ? add_epilogue(d, t, step) : LFUSE_OK;
 }
 
 /* The region behind a product, whose value lies in `acc` as `type`; region -1: the value itself, in its own type. */

@@ -51,12 +51,18 @@ static bool takes_alpha(const lfuse__draft *d, lfuse__tail *t, int32_t node)
     return t->alpha >= 0;
 }
 
+static bool takes(const lfuse__tail *t, lfuse__epilogue_input i)
+{
+    return t->inputs[i].base >= 0;
+}
+
 /* Whether the vendor can read the value of `base`, which `node` walks so, beside what it computes. */
 static bool may_add(const lfuse__draft *d, const lfuse__tail *t, int32_t node, int32_t base, const lfuse__view *walk)
 {
     const lfuse__node *n = lfuse__draft_node(d, node), *x = lfuse__draft_node(d, base);
 
-    if (t->adds || t->epilogue != LFUSE__EP_NONE) return false; /* sums are in the contract's order */
+    if (t->adds || takes(t, LFUSE__INPUT_BIAS) || t->epilogue != LFUSE__EP_NONE)
+        return false; /* sums are in the contract's order */
     if (d->memory[base].wide.set) return false;
     return x->type == n->type && !x->list && x->rank == n->rank &&
            !memcmp(x->shape, n->shape, (size_t)n->rank * sizeof *n->shape) &&
@@ -84,7 +90,7 @@ static bool takes_beta(const lfuse__draft *d, lfuse__tail *t, int32_t node)
         x = lfuse__draft_operand(d, scaled, 1 - k, &walk);
         if (beta < 0 || !may_add(d, t, scaled, x, &walk)) continue;
         t->beta = beta;
-        t->addend = x;
+        lfuse__view_identity(d, x, &t->inputs[LFUSE__INPUT_ADDEND]);
         t->adds = true;
         t->nodes++; /* `scaled`, beside node itself */
         return true;
@@ -102,7 +108,7 @@ static bool takes_residual(const lfuse__draft *d, lfuse__tail *t, int32_t node)
     if (i < 0 || !is_op(d, node, LFUSE__OP_add)) return false;
     x = lfuse__draft_operand(d, node, i, &walk);
     if (!may_add(d, t, node, x, &walk)) return false;
-    t->addend = x;
+    lfuse__view_identity(d, x, &t->inputs[LFUSE__INPUT_ADDEND]);
     return t->adds = true;
 }
 
@@ -115,7 +121,8 @@ static bool takes_bias(const lfuse__draft *d, lfuse__tail *t, int32_t node)
     int32_t base;
     int k;
 
-    if (i < 0 || !is_op(d, node, LFUSE__OP_add) || t->epilogue != LFUSE__EP_NONE) return false;
+    if (i < 0 || !is_op(d, node, LFUSE__OP_add) || takes(t, LFUSE__INPUT_BIAS) || t->epilogue != LFUSE__EP_NONE)
+        return false;
     base = lfuse__draft_operand(d, node, i, &walk);
     b = lfuse__draft_node(d, base);
     if (d->nodes[base].inlined || d->memory[base].wide.set || d->nodes[base].region == d->nodes[node].region ||
@@ -125,9 +132,7 @@ static bool takes_bias(const lfuse__draft *d, lfuse__tail *t, int32_t node)
         if (walk.axis[k] >= 0) return false;
     for (k = 0; k < walk.rank; k++) /* a row vector, all of it: vendors take no other */
         if (walk.offset[k] != 0 || (k != walk.axis[column] && walk.shape[k] != 1)) return false;
-    t->bias = base;
-    t->bias_walk = walk;
-    t->epilogue = LFUSE__EP_BIAS;
+    t->inputs[LFUSE__INPUT_BIAS] = walk;
     return true;
 }
 
@@ -135,16 +140,12 @@ static bool takes_activation(const lfuse__draft *d, lfuse__tail *t, int32_t node
 {
     lfuse__view walk;
 
-    if (t->epilogue > LFUSE__EP_BIAS) return false;
+    if (t->epilogue != LFUSE__EP_NONE) return false;
     if (lfuse__draft_operand(d, node, 0, &walk) != t->end || !lfuse__draft_same_index(d, node, &walk))
         return false;
-    if (is_op(d, node, LFUSE__OP_relu)) {
-        t->epilogue = t->epilogue == LFUSE__EP_BIAS ? LFUSE__EP_BIAS_RELU : LFUSE__EP_RELU;
-        return true;
-    }
-    if (!is_op(d, node, LFUSE__OP_gelu_tanh) || t->epilogue != LFUSE__EP_BIAS) return false;
-    t->epilogue = LFUSE__EP_BIAS_GELU_TANH;
-    return true;
+    if (is_op(d, node, LFUSE__OP_relu)) t->epilogue = LFUSE__EP_RELU;
+    else if (is_op(d, node, LFUSE__OP_gelu_tanh) && takes(t, LFUSE__INPUT_BIAS)) t->epilogue = LFUSE__EP_GELU_TANH;
+    return t->epilogue != LFUSE__EP_NONE;
 }
 
 static int region_size(const lfuse__draft *d, int32_t region)
@@ -168,9 +169,10 @@ static bool is_stored_in(const lfuse__draft *d, int32_t end, int32_t x)
 bool lfuse__tail_match(const lfuse__draft *d, int32_t matmul, int32_t region, lfuse__tail *t)
 {
     int32_t node;
+    int i;
 
-    *t = (lfuse__tail){ .alpha = -1, .beta = -1, .addend = -1, .bias = -1, .epilogue = LFUSE__EP_NONE,
-                        .end = matmul };
+    *t = (lfuse__tail){ .alpha = -1, .beta = -1, .end = matmul };
+    for (i = 0; i < LFUSE__EPILOGUE_INPUTS; i++) t->inputs[i].base = -1;
     while ((node = follower(d, t->end, region)) >= 0) {
         if (lfuse__draft_node(d, node)->type != lfuse__draft_node(d, matmul)->type) return false;
         if (!takes_alpha(d, t, node) && !takes_beta(d, t, node) && !takes_bias(d, t, node) &&
@@ -179,7 +181,8 @@ bool lfuse__tail_match(const lfuse__draft *d, int32_t matmul, int32_t region, lf
         t->end = node;
         t->nodes++;
     }
-    if (t->adds && is_stored_in(d, t->end, t->addend)) t->addend = -1;
+    if (t->adds && is_stored_in(d, t->end, t->inputs[LFUSE__INPUT_ADDEND].base))
+        t->inputs[LFUSE__INPUT_ADDEND].base = -1;
     return t->nodes == region_size(d, region);
 }
 

@@ -8,9 +8,8 @@
 typedef struct lfuse__tail {
     int32_t alpha, beta; /* number nodes, -1 */
     bool adds;           /* a matrix is added, `beta` times where that is set */
-    int32_t addend;      /* its base; -1: it is the input that the tail updates */
-    int32_t bias;        /* base of the row vector, -1 */
-    lfuse__view bias_walk;
+    lfuse__view inputs[LFUSE__EPILOGUE_INPUTS]; /* how the product walks them; base -1: it takes no such, or the
+                                                   addend is what the tail updates */
     lfuse__epilogue epilogue;
     int32_t end;         /* the last node */
     int nodes;

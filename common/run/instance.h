@@ -72,7 +72,7 @@ typedef struct lfuse__kernel_op {
 typedef struct lfuse__gemm_op {
     lfuse__gemm *gemm;
     lfuse__gemm_args args;
-    lfuse__start a, b, d, bias, addend; /* of the last two memory.index -1: none */
+    lfuse__start a, b, d, inputs[LFUSE__EPILOGUE_INPUTS]; /* of the last memory.index -1: it is not taken */
     int alpha, beta;             /* in the plan's numbers, -1 */
     int workspace;               /* buffer, -1 */
 } lfuse__gemm_op;

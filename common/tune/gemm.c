@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The candidates for one product that are the vendor's algorithms, measured over operands of their own. */
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +21,7 @@ typedef struct algorithms {
     int count; /* 0: they are not listed yet */
     lfuse__gemm_candidate all[LFUSE__CANDIDATES];
     lfuse__gemm *prepared[LFUSE__CANDIDATES];
-    lfuse__range *memory; /* a, b, c, bias, add, workspace behind each other */
+    lfuse__range *memory; /* a, b, c, what the epilogue takes, workspace behind each other */
     lfuse__gemm_args args;
 } algorithms;
 
@@ -39,6 +40,19 @@ static uint64_t span(const lfuse__gemm_desc *d, lfuse_type type, int64_t one, in
     return aligned((uint64_t)(one + more) * (uint64_t)lfuse_type_size(type));
 }
 
+/* Of what the epilogue takes. */
+static uint64_t bytes_of_input(const lfuse__gemm_desc *d, int i)
+{
+    const lfuse_type type = lfuse__gemm_result(d);
+    const lfuse__gemm_input *in = &d->inputs[i];
+    const int64_t rows = lfuse__epilogue_inputs[i].rows ? d->m : 1;
+    const int64_t columns = lfuse__epilogue_inputs[i].columns ? d->n : 1;
+
+    if (!in->taken) return 0;
+    if (lfuse__epilogue_takes_matrix(i)) return span(d, type, rows * in->ld, in->stride);
+    return aligned((uint64_t)(rows * columns) * (uint64_t)lfuse_type_size(type));
+}
+
 static lfuse_status set_up(void *context, lfuse_stream *s)
 {
     algorithms *p = context;
@@ -47,25 +61,25 @@ static lfuse_status set_up(void *context, lfuse_stream *s)
     const uint64_t a_bytes = span(d, d->type, (d->ta ? d->k : d->m) * d->lda, d->stride_a);
     const uint64_t b_bytes = span(d, d->type, (d->tb ? d->n : d->k) * d->ldb, d->stride_b);
     const uint64_t c_bytes = span(d, result, d->m * d->ldc, d->stride_c);
-    const uint64_t bias = aligned((uint64_t)d->n * (uint64_t)lfuse_type_size(result));
-    const uint64_t add_bytes = d->apart ? span(d, result, d->m * d->ld_add, d->stride_add) : 0;
-    const uint64_t results = c_bytes + bias + add_bytes;
-    uint64_t workspace = 0;
+    uint64_t results = c_bytes, workspace = 0, at;
     int i;
 
+    for (i = 0; i < LFUSE__EPILOGUE_INPUTS; i++) results += bytes_of_input(d, i);
     for (i = 0; i < p->count; i++)
         if (p->all[i].workspace > workspace) workspace = p->all[i].workspace;
     LFUSE__TRY(lfuse__range_create(p->dev, a_bytes + b_bytes + results + workspace, &p->memory));
     p->args.alpha = 1;
     p->args.beta = d->has_beta ? 0.5 : 0; /* what is added to stays small */
-    p->args.a = p->args.b = p->args.c = p->args.bias = p->args.workspace = p->memory->mem;
-    if (d->apart) p->args.add = p->memory->mem;
+    p->args.a = p->args.b = p->args.c = p->args.workspace = p->memory->mem;
     p->args.a_offset = p->memory->offset;
     p->args.b_offset = p->args.a_offset + a_bytes;
     p->args.c_offset = p->args.b_offset + b_bytes;
-    p->args.bias_offset = p->args.c_offset + c_bytes;
-    p->args.add_offset = p->args.bias_offset + bias;
-    p->args.workspace_offset = p->args.add_offset + add_bytes;
+    at = p->args.c_offset + c_bytes;
+    for (i = 0; i < LFUSE__EPILOGUE_INPUTS; at += bytes_of_input(d, i++)) {
+        if (d->inputs[i].taken) p->args.inputs[i] = p->memory->mem;
+        p->args.input_offsets[i] = at;
+    }
+    p->args.workspace_offset = at;
     LFUSE__TRY(lfuse__fill_random(s, p->memory, 0, a_bytes + b_bytes, d->type));
     return lfuse__fill_random(s, p->memory, a_bytes + b_bytes, results, result);
 }
@@ -118,25 +132,36 @@ static void release(void *context, int i)
 
 /* ---- the choice ---- */
 
+/* Appends to a name, which has room for the words and for twelve numbers of any size. */
+LFUSE_PRINTF(3, 4)
+static void add(char text[LFUSE__PROBLEM_NAME], int *length, const char *format, ...)
+{
+    va_list values;
+
+    va_start(values, format);
+    *length += vsnprintf(text + *length, LFUSE__PROBLEM_NAME - (size_t)*length, format, values);
+    va_end(values);
+}
+
 /* All of the description, in the words of lfuse-bench: what differs in the least is another product. */
 static void name_product(const lfuse__gemm_desc *d, char text[LFUSE__PROBLEM_NAME])
 {
-    static const char *const epilogues[] = {
-        [LFUSE__EP_NONE] = "", [LFUSE__EP_BIAS] = ":ep=bias", [LFUSE__EP_RELU] = ":ep=relu",
-        [LFUSE__EP_BIAS_RELU] = ":ep=bias+relu", [LFUSE__EP_BIAS_GELU_TANH] = ":ep=bias+gelu_tanh",
-    };
-    _Static_assert(sizeof epilogues / sizeof *epilogues == LFUSE__EPILOGUES, "a word for each epilogue");
-    const size_t size = LFUSE__PROBLEM_NAME; /* enough for twelve numbers of any size and the words */
-    int length = snprintf(
-        text, size, "gemm:%" PRId64 "x%" PRId64 "x%" PRId64 ":%s:%c%c:ld%" PRId64 ",%" PRId64 ",%" PRId64
-        "%s%s%s%s%s", d->m, d->n, d->k, lfuse_type_name(d->type), d->ta ? 't' : 'n', d->tb ? 't' : 'n', d->lda, d->ldb,
-        d->ldc, d->has_beta ? ":beta" : "", d->apart ? ":apart" : "", epilogues[d->epilogue], d->wide ? ":to=f32" : "",
-        d->tf32 ? ":tf32" : "");
+    const char *function = lfuse__epilogue_words[d->epilogue];
+    int length = 0, i;
 
+    add(text, &length, "gemm:%" PRId64 "x%" PRId64 "x%" PRId64 ":%s:%c%c:ld%" PRId64 ",%" PRId64 ",%" PRId64 "%s",
+        d->m, d->n, d->k, lfuse_type_name(d->type), d->ta ? 't' : 'n', d->tb ? 't' : 'n', d->lda, d->ldb, d->ldc,
+        d->has_beta ? ":beta" : "");
+    for (i = LFUSE__EPILOGUE_INPUTS - 1; i >= 0; i--)
+        if (d->inputs[i].taken) add(text, &length, "%s", lfuse__epilogue_inputs[i].word);
+    if (function)
+        add(text, &length, "%s%s", d->inputs[LFUSE__INPUT_BIAS].taken ? "+" : ":ep=", function);
+    add(text, &length, "%s%s", d->wide ? ":to=f32" : "", d->tf32 ? ":tf32" : "");
     if (d->batch)
-        length += snprintf(text + length, size - (size_t)length, ":batch%" PRId64 ":stride%" PRId64 ",%" PRId64
-                           ",%" PRId64, d->batch, d->stride_a, d->stride_b, d->stride_c);
-    if (d->apart) snprintf(text + length, size - (size_t)length, ":add%" PRId64 ",%" PRId64, d->ld_add, d->stride_add);
+        add(text, &length, ":batch%" PRId64 ":stride%" PRId64 ",%" PRId64 ",%" PRId64, d->batch, d->stride_a,
+            d->stride_b, d->stride_c);
+    for (i = 0; i < LFUSE__EPILOGUE_INPUTS; i++)
+        if (d->inputs[i].ld) add(text, &length, ":add%" PRId64 ",%" PRId64, d->inputs[i].ld, d->inputs[i].stride);
 }
 
 static lfuse_status choose(lfuse_device *dev, lfuse_stream *busy, bool measured, const lfuse__gemm_desc *desc,

@@ -39,7 +39,12 @@ static double widened(lfuse_type type, uint16_t x)
 
 static bool has_bias(const product *p)
 {
-    return p->d.epilogue == LFUSE__EP_BIAS;
+    return p->d.inputs[LFUSE__INPUT_BIAS].taken;
+}
+
+static bool has_apart(const product *p)
+{
+    return p->d.inputs[LFUSE__INPUT_ADDEND].taken;
 }
 
 /*
@@ -86,7 +91,7 @@ static void check_result(const product *p, const char *identity)
         ck_assert_msg(fabs(got - p->exact[e]) <= bound(p, e),
                       "%s, %d x %d x %d, transposed %d %d, %s, %s: [%d] is %g, not %g, with a bound of %g",
                       lfuse_type_name(d->type), (int)d->m, (int)d->n, (int)d->k, d->ta, d->tb,
-                      has_bias(p) ? "bias" : d->apart ? "C apart" : "C", identity, (int)e, got, p->exact[e],
+                      has_bias(p) ? "bias" : has_apart(p) ? "C apart" : "C", identity, (int)e, got, p->exact[e],
                       bound(p, e));
     }
 }
@@ -94,7 +99,9 @@ static void check_result(const product *p, const char *identity)
 static void run(bench *t, product *p, const lfuse__gemm_candidate *candidate)
 {
     const lfuse__gemm_args args = { .alpha = 1, .beta = p->d.has_beta, .a = t->a, .b = t->b, .c = t->result,
-                                    .add = p->d.apart ? t->c : NULL, .bias = t->bias, .workspace = t->workspace };
+                                    .inputs = { [LFUSE__INPUT_BIAS] = t->bias,
+                                                [LFUSE__INPUT_ADDEND] = has_apart(p) ? t->c : NULL },
+                                    .workspace = t->workspace };
     lfuse__bgemm *gemm;
 
     OK(cuda->write(t->stream, t->result, 0, p->c, sizeof p->c));
@@ -113,7 +120,8 @@ static int check_candidates(bench *t, product *p)
     lfuse__gemm_desc *d = &p->d;
     int count = 0;
 
-    d->lda = d->ta ? d->m : d->k, d->ldb = d->tb ? d->k : d->n, d->ldc = d->n, d->ld_add = d->apart ? d->n : 0;
+    d->lda = d->ta ? d->m : d->k, d->ldb = d->tb ? d->k : d->n, d->ldc = d->n;
+    d->inputs[LFUSE__INPUT_ADDEND].ld = has_apart(p) ? d->n : 0;
     fill(p);
     OK(cuda->write(t->stream, t->a, 0, p->a, sizeof p->a));
     OK(cuda->write(t->stream, t->b, 0, p->b, sizeof p->b));
@@ -151,12 +159,11 @@ static void tear_down(bench *t)
 }
 
 static const struct {
-    bool has_beta, apart;
-    lfuse__epilogue epilogue;
+    bool has_beta, apart, bias;
 } additions[] = {
-    { true, false, LFUSE__EP_NONE },
-    { true, true, LFUSE__EP_NONE },
-    { false, false, LFUSE__EP_BIAS },
+    { true, false, false },
+    { true, true, false },
+    { false, false, true },
 };
 
 TEST_CASE("small products that add")
@@ -167,7 +174,8 @@ TEST_LOOP(test_small_products_that_add, 0, 2 * sizeof additions / sizeof additio
     static const int sides[] = { 8, 16, 32, SIDE };
     const int way = _i / 2, nsides = sizeof sides / sizeof sides[0];
     product p = { .d = { .type = _i % 2 ? LFUSE_BF16 : LFUSE_F16, .has_beta = additions[way].has_beta,
-                         .apart = additions[way].apart, .epilogue = additions[way].epilogue } };
+                         .inputs = { [LFUSE__INPUT_BIAS] = { .taken = additions[way].bias },
+                                     [LFUSE__INPUT_ADDEND] = { .taken = additions[way].apart } } } };
     int ran = 0;
     bench t;
 

@@ -11,9 +11,9 @@ typedef struct product {
     unsigned late; /* bit i: operand i, as `data` counts them, starts an element late */
 } product;
 
-enum { ELEMENTS = 512, OPERANDS = 5, ALL_LATE = (1 << OPERANDS) - 1 };
+enum { ELEMENTS = 512, OPERANDS = 3 + LFUSE__EPILOGUE_INPUTS, ALL_LATE = (1 << OPERANDS) - 1 };
 
-static double data[OPERANDS][ELEMENTS]; /* a, b, c, bias, add */
+static double data[OPERANDS][ELEMENTS]; /* a, b, c, the inputs of the epilogue */
 static bool cut; /* the products are of tf32 */
 
 static void make_data(void)
@@ -37,13 +37,13 @@ static double expected(const product *p, int64_t x, int64_t i, int64_t j)
 {
     const lfuse__gemm_desc *d = &p->d;
     const double *a = data[0] + x * d->stride_a, *b = data[1] + x * d->stride_b, *c = data[2] + x * d->stride_c;
-    lfuse__epilogue e = d->epilogue;
+    const lfuse__gemm_input *add = &d->inputs[LFUSE__INPUT_ADDEND];
     double sum = 0;
     for (int64_t k = 0; k < d->k; k++) sum += multiplied(at(a, i, k, d->lda, d->ta)) * at(b, k, j, d->ldb, d->tb);
-    if (d->apart) c = data[4] + x * d->stride_add - i * d->ldc + i * d->ld_add;
+    if (add->taken) c = data[4] + x * add->stride - i * d->ldc + i * add->ld;
     sum = p->alpha * sum + (p->beta != 0 ? p->beta * c[i * d->ldc + j] : 0);
-    if (e == LFUSE__EP_BIAS || e == LFUSE__EP_BIAS_RELU) sum += data[3][j];
-    if (e == LFUSE__EP_RELU || e == LFUSE__EP_BIAS_RELU) sum = sum > 0 ? sum : 0;
+    if (d->inputs[LFUSE__INPUT_BIAS].taken) sum += data[3][j];
+    if (d->epilogue == LFUSE__EP_RELU) sum = sum > 0 ? sum : 0;
     return sum;
 }
 
@@ -77,10 +77,11 @@ static void check_product(lfuse__bdevice *dev, lfuse__bstream *s, const product 
     }
     lfuse__bmem *workspace = memory_on(dev, 4096);
     OK(cuda->gemm_prepare(dev, &p->d, c, &gemm));
-    lfuse__gemm_args args = { .alpha = p->alpha, .beta = p->beta, .a = m[0], .b = m[1], .c = m[2], .bias = m[3],
+    lfuse__gemm_args args = { .alpha = p->alpha, .beta = p->beta, .a = m[0], .b = m[1], .c = m[2],
                               .workspace = workspace, .a_offset = offset[0], .b_offset = offset[1],
-                              .c_offset = offset[2], .bias_offset = offset[3], .add = p->d.apart ? m[4] : NULL,
-                              .add_offset = offset[4] };
+                              .c_offset = offset[2] };
+    for (int i = 0; i < LFUSE__EPILOGUE_INPUTS; i++)
+        if (p->d.inputs[i].taken) args.inputs[i] = m[3 + i], args.input_offsets[i] = offset[3 + i];
     OK(cuda->gemm_run(s, gemm, &args));
     for (int64_t x = 0; x < (p->d.batch ? p->d.batch : 1); x++)
         for (int64_t i = 0; i < p->d.m; i++)
@@ -142,12 +143,13 @@ TEST(test_gemm)
     lfuse__bstream *s = stream_on(dev);
     for (int t = 0; t < 2; t++)
         for (int trans = 0; trans < 4; trans++)
-            for (int e = LFUSE__EP_NONE; e <= LFUSE__EP_BIAS_RELU; e++)
+            for (int e = 0; e < 4; e++) /* e & 1: a bias, e & 2: relu */
                 for (unsigned odd = 0; odd < 4; odd++) {
                     /* odd & 1: misaligned addresses, odd & 2: leading dimensions that keep no alignment */
                     int64_t pad = odd & 2 ? 11 : 12;
                     product p = { .d = { .type = t ? LFUSE_F64 : LFUSE_F32, .ta = trans & 1, .tb = trans & 2,
-                                         .has_beta = true, .epilogue = (lfuse__epilogue)e, .m = 5, .n = 7, .k = 6,
+                                         .has_beta = true, .epilogue = e & 2 ? LFUSE__EP_RELU : LFUSE__EP_NONE,
+                                         .inputs[LFUSE__INPUT_BIAS].taken = e & 1, .m = 5, .n = 7, .k = 6,
                                          .lda = pad, .ldb = pad + (odd & 2 ? 2 : 4), .ldc = pad },
                                   .alpha = 1.5, .beta = odd ? 0.5 : 0, .late = odd & 1 ? ALL_LATE : 0 };
                     check_shape(dev, s, &p);
@@ -156,16 +158,18 @@ TEST(test_gemm)
                     p.d.stride_c = 72 + odd;
                     check_shape(dev, s, &p);
                     /* What is added lies elsewhere, in rows of its own; once it is the same for all. */
-                    p.d.apart = true, p.d.ld_add = pad + 4, p.d.stride_add = e & 1 ? 0 : 96 + odd;
+                    lfuse__gemm_input *add = &p.d.inputs[LFUSE__INPUT_ADDEND];
+                    *add = (lfuse__gemm_input){ true, pad + 4, e & 1 ? 0 : 96 + odd };
                     for (int x = 0; x < ELEMENTS; x++) data[4][x] = p.beta != 0 ? (x * 41 % 19 - 9) / 4.0 : NAN;
                     check_shape(dev, s, &p);
-                    p.d.batch = p.d.stride_a = p.d.stride_b = p.d.stride_c = p.d.stride_add = 0;
+                    p.d.batch = p.d.stride_a = p.d.stride_b = p.d.stride_c = add->stride = 0;
                     check_shape(dev, s, &p);
                 }
     /* Sums of f16 as they are: aligned, and with rows of C alone that are. */
     for (int odd = 0; odd < 3; odd++) {
-        product p = { .d = { .type = LFUSE_F16, .wide = true, .has_beta = true, .epilogue = LFUSE__EP_BIAS_RELU, .m = 5,
-                             .n = 7, .k = 6, .lda = 16, .ldb = odd & 2 ? 13 : 16, .ldc = 12 },
+        product p = { .d = { .type = LFUSE_F16, .wide = true, .has_beta = true, .epilogue = LFUSE__EP_RELU,
+                             .inputs[LFUSE__INPUT_BIAS].taken = true, .m = 5, .n = 7, .k = 6, .lda = 16,
+                             .ldb = odd & 2 ? 13 : 16, .ldc = 12 },
                       .alpha = 1.5, .beta = 0.5, .late = odd & 1 ? ALL_LATE : 0 };
         check_shape(dev, s, &p);
     }
@@ -178,10 +182,10 @@ TEST(test_gemm)
     FAILS(cuda->gemm_candidates(dev, &d, 1, &c, &n), LFUSE_ERR_UNSUPPORTED);
     SAYS("2147483648");
     d.batch = d.stride_c = 0;
-    d.epilogue = LFUSE__EP_BIAS_GELU_TANH;
+    d.epilogue = LFUSE__EP_GELU_TANH, d.inputs[LFUSE__INPUT_BIAS].taken = true;
     FAILS(cuda->gemm_candidates(dev, &d, 1, &c, &n), LFUSE_ERR_UNSUPPORTED);
     SAYS("gelu");
-    d.epilogue = LFUSE__EP_NONE;
+    d.epilogue = LFUSE__EP_NONE, d.inputs[LFUSE__INPUT_BIAS].taken = false;
     d.type = LFUSE_BF16;
     FAILS(cuda->gemm_candidates(dev, &d, 1, &c, &n), LFUSE_ERR_UNSUPPORTED); /* the fake knows no bf16 */
     d.type = LFUSE_F32, d.wide = true;
@@ -193,12 +197,14 @@ TEST(test_gemm)
 TEST(test_every_alignment_counts)
 {
     lfuse__bdevice *dev = open_device(0);
-    product p = { .d = { .type = LFUSE_F32, .has_beta = true, .apart = true, .epilogue = LFUSE__EP_BIAS, .m = 5, .n = 7,
-                         .k = 6, .lda = 12, .ldb = 16, .ldc = 12, .ld_add = 16, .batch = 3, .stride_a = 96,
-                         .stride_b = 104, .stride_c = 72, .stride_add = 96 },
+    product p = { .d = { .type = LFUSE_F32, .has_beta = true, .m = 5, .n = 7, .k = 6, .lda = 12, .ldb = 16, .ldc = 12,
+                         .batch = 3, .stride_a = 96, .stride_b = 104, .stride_c = 72,
+                         .inputs = { [LFUSE__INPUT_BIAS] = { .taken = true },
+                                     [LFUSE__INPUT_ADDEND] = { true, 16, 96 } } },
                   .alpha = 1.5, .beta = 0.5 };
-    int64_t *const distances[] = { &p.d.lda, &p.d.ldb, &p.d.ldc, &p.d.ld_add, &p.d.stride_a, &p.d.stride_b,
-                                   &p.d.stride_c, &p.d.stride_add };
+    lfuse__gemm_input *add = &p.d.inputs[LFUSE__INPUT_ADDEND];
+    int64_t *const distances[] = { &p.d.lda, &p.d.ldb, &p.d.ldc, &add->ld, &p.d.stride_a, &p.d.stride_b,
+                                   &p.d.stride_c, &add->stride };
     NEED_FAKE_BLAS();
     make_data();
     lfuse__bstream *s = stream_on(dev);
@@ -246,14 +252,16 @@ TEST(test_any_address_within_the_workspace)
  * C, or a bias, takes away the product rounded to f16, so that what is left shows whether there was such a rounding.
  * The scalars are changed from run to run, as an instance changes them.
  */
-static void check_f16(lfuse__bdevice *dev, lfuse__bstream *s, lfuse__epilogue epilogue, bool apart)
+static void check_f16(lfuse__bdevice *dev, lfuse__bstream *s, bool relu, bool bias, bool apart)
 {
     static const double scalars[][2] = { { 1, 1 }, { 0.5, 1 }, { 1, 1 }, { 2, 0.5 }, { 1, 1 } };
-    const lfuse__gemm_desc d = { .type = LFUSE_F16, .has_beta = true, .apart = apart, .epilogue = epilogue, .m = 1,
-                                 .n = 1, .k = 2, .lda = 8, .ldb = 8, .ldc = 8, .ld_add = apart ? 8 : 0 };
+    const lfuse__gemm_desc d = { .type = LFUSE_F16, .has_beta = true,
+                                 .epilogue = relu ? LFUSE__EP_RELU : LFUSE__EP_NONE,
+                                 .inputs = { [LFUSE__INPUT_BIAS] = { .taken = bias },
+                                             [LFUSE__INPUT_ADDEND] = { .taken = apart, .ld = apart ? 8 : 0 } },
+                                 .m = 1, .n = 1, .k = 2, .lda = 8, .ldb = 8, .ldc = 8 };
     const uint16_t a[] = { lfuse__double_to_f16(1 + 0x1p-10), lfuse__double_to_f16(1) };
     const uint16_t b[] = { lfuse__double_to_f16(1 + 0x1p-10), 0, 0, 0, 0, 0, 0, 0, 0 };
-    const bool relu = epilogue == LFUSE__EP_RELU, bias = epilogue == LFUSE__EP_BIAS;
     lfuse__gemm_candidate candidates[8];
     lfuse__bmem *m[4];
     int n = 0;
@@ -268,8 +276,10 @@ static void check_f16(lfuse__bdevice *dev, lfuse__bstream *s, lfuse__epilogue ep
             const double alpha = scalars[run][0], beta = bias ? 0 : scalars[run][1];
             const double exact = alpha * (1 + 0x1p-9 + 0x1p-20), rounded = alpha * (1 + 0x1p-9);
             const double addend = bias ? -rounded : -rounded / beta;
-            lfuse__gemm_args args = { .alpha = alpha, .beta = beta, .a = m[0], .b = m[1], .c = m[2], .bias = m[3],
-                                      .workspace = workspace, .add = apart ? m[3] : NULL };
+            lfuse__gemm_args args = { .alpha = alpha, .beta = beta, .a = m[0], .b = m[1], .c = m[2],
+                                      .workspace = workspace,
+                                      .inputs = { [LFUSE__INPUT_BIAS] = m[3],
+                                                  [LFUSE__INPUT_ADDEND] = apart ? m[3] : NULL } };
             memcpy((void *)(uintptr_t)m[0]->address, a, sizeof a);
             memcpy((void *)(uintptr_t)m[1]->address, b, sizeof b);
             *(uint16_t *)(uintptr_t)m[2]->address = apart ? 0x7e00 : lfuse__double_to_f16(addend);
@@ -285,12 +295,11 @@ static void check_f16(lfuse__bdevice *dev, lfuse__bstream *s, lfuse__epilogue ep
 
 TEST(test_f16_is_rounded_once)
 {
-    static const lfuse__epilogue epilogues[] = { LFUSE__EP_NONE, LFUSE__EP_BIAS, LFUSE__EP_RELU };
     lfuse__bdevice *dev = open_device(0);
     NEED_FAKE_BLAS();
     lfuse__bstream *s = stream_on(dev);
     for (int e = 0; e < 3; e++)
-        for (int apart = 0; apart < 2; apart++) check_f16(dev, s, epilogues[e], apart && e != 1);
+        for (int apart = 0; apart < 2; apart++) check_f16(dev, s, e == 2, e == 1, apart && e != 1);
 }
 
 /* A plan of a product of `rows` x 100 with 100 x 130, or of `count` such, and what was compiled for it. */

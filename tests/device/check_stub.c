@@ -136,15 +136,16 @@ TEST(test_compile_error)
 typedef struct product_case {
     lfuse_type type;
     bool ta, tb;
+    bool bias;
     lfuse__epilogue epilogue;
     double alpha, beta;
 } product_case;
 
 static const product_case product_cases[] = {
-    {LFUSE_F32, false, false, LFUSE__EP_NONE, 1, 0},       {LFUSE_F32, true, false, LFUSE__EP_NONE, 2, 0},
-    {LFUSE_F32, false, true, LFUSE__EP_BIAS, 1, 0},        {LFUSE_F32, true, true, LFUSE__EP_BIAS_RELU, 1, 0},
-    {LFUSE_F32, false, false, LFUSE__EP_RELU, -1, 3},      {LFUSE_F64, false, true, LFUSE__EP_NONE, 1, 1},
-    {LFUSE_F64, true, false, LFUSE__EP_BIAS_RELU, -1, 0},
+    {LFUSE_F32, false, false, false, LFUSE__EP_NONE, 1, 0}, {LFUSE_F32, true, false, false, LFUSE__EP_NONE, 2, 0},
+    {LFUSE_F32, false, true, true, LFUSE__EP_NONE, 1, 0},   {LFUSE_F32, true, true, true, LFUSE__EP_RELU, 1, 0},
+    {LFUSE_F32, false, false, false, LFUSE__EP_RELU, -1, 3}, {LFUSE_F64, false, true, false, LFUSE__EP_NONE, 1, 1},
+    {LFUSE_F64, true, false, true, LFUSE__EP_RELU, -1, 0},
 };
 
 static double element(const void *base, lfuse_type type, int i)
@@ -171,8 +172,9 @@ TEST_LOOP(test_product, 0, sizeof product_cases / sizeof product_cases[0])
     lfuse__gemm *gemm;
     int count;
     const lfuse__gemm_desc desc = {.type = p->type, .ta = p->ta, .tb = p->tb, .has_beta = p->beta != 0,
-                                   .epilogue = p->epilogue, .m = M, .n = COLUMNS, .k = K, .lda = LD, .ldb = LD,
-                                   .ldc = LD};
+                                   .epilogue = p->epilogue,
+                                   .inputs[LFUSE__INPUT_BIAS].taken = p->bias, .m = M, .n = COLUMNS, .k = K,
+                                   .lda = LD, .ldb = LD, .ldc = LD};
     open_device();
     for (int b = 0; b < 4; b++) {
         for (int i = 0; i < LD * LD; i++) set_element(buffers[b], p->type, i, (i * (b + 3)) % 5 - 2);
@@ -186,8 +188,9 @@ TEST_LOOP(test_product, 0, sizeof product_cases / sizeof product_cases[0])
     ck_ok(lfuse__gemm_prepare(dev, &desc, &candidates[0], &gemm));
     const lfuse__gemm_args args = {
         .alpha = p->alpha, .beta = p->beta, .a = ranges[0]->mem, .b = ranges[1]->mem, .c = ranges[2]->mem,
-        .bias = ranges[3]->mem, .workspace = workspace->mem, .a_offset = ranges[0]->offset,
-        .b_offset = ranges[1]->offset, .c_offset = ranges[2]->offset, .bias_offset = ranges[3]->offset,
+        .inputs[LFUSE__INPUT_BIAS] = ranges[3]->mem, .workspace = workspace->mem, .a_offset = ranges[0]->offset,
+        .b_offset = ranges[1]->offset, .c_offset = ranges[2]->offset,
+        .input_offsets[LFUSE__INPUT_BIAS] = ranges[3]->offset,
         .workspace_offset = workspace->offset};
     ck_ok(lfuse__gemm_run(s, gemm, &args));
     ck_ok(lfuse__read(s, ranges[2], 0, buffers[2], sizeof buffers[2]));
@@ -199,9 +202,8 @@ TEST_LOOP(test_product, 0, sizeof product_cases / sizeof product_cases[0])
                 want += element(buffers[0], p->type, p->ta ? k * LD + i : i * LD + k) *
                         element(buffers[1], p->type, p->tb ? j * LD + k : k * LD + j);
             want = p->alpha * want + p->beta * element(before, p->type, i * LD + j);
-            if (p->epilogue == LFUSE__EP_BIAS || p->epilogue == LFUSE__EP_BIAS_RELU)
-                want += element(buffers[3], p->type, j);
-            if ((p->epilogue == LFUSE__EP_RELU || p->epilogue == LFUSE__EP_BIAS_RELU) && want < 0) want = 0;
+            if (p->bias) want += element(buffers[3], p->type, j);
+            if (p->epilogue == LFUSE__EP_RELU && want < 0) want = 0;
             ck_assert_double_eq(element(buffers[2], p->type, i * LD + j), want);
         }
     for (int i = 0; i < M; i++)
@@ -219,9 +221,9 @@ TEST(test_product_declined)
     lfuse__stub.decline_types = 1u << LFUSE_F16;
     ck_assert_int_eq(lfuse__gemm_candidates(dev, &desc, 1, &candidate, &count), LFUSE_ERR_UNSUPPORTED);
     desc.type = LFUSE_F32;
-    desc.epilogue = LFUSE__EP_BIAS;
+    desc.inputs[LFUSE__INPUT_BIAS].taken = true;
     ck_ok(lfuse__gemm_candidates(dev, &desc, 1, &candidate, &count));
-    lfuse__stub.decline_epilogues = 1u << LFUSE__EP_BIAS;
+    lfuse__stub.decline_epilogues = ~1u;
     ck_assert_int_eq(lfuse__gemm_candidates(dev, &desc, 1, &candidate, &count), LFUSE_ERR_UNSUPPORTED);
 }
 

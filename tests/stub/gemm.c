@@ -47,11 +47,10 @@ static double gelu_tanh(double x)
 static double finish(const command *c, double value, int64_t column)
 {
     const lfuse__gemm_desc *d = &c->gemm;
-    const lfuse__epilogue ep = d->epilogue;
-    if (ep == LFUSE__EP_BIAS || ep == LFUSE__EP_BIAS_RELU || ep == LFUSE__EP_BIAS_GELU_TANH)
-        value = rounded(d, value + load(c->bias, lfuse__gemm_result(d), column));
-    if (ep == LFUSE__EP_RELU || ep == LFUSE__EP_BIAS_RELU) value = value > 0 || value != value ? value : 0;
-    if (ep == LFUSE__EP_BIAS_GELU_TANH) value = rounded(d, gelu_tanh(value));
+    if (d->inputs[LFUSE__INPUT_BIAS].taken)
+        value = rounded(d, value + load(c->inputs[LFUSE__INPUT_BIAS], lfuse__gemm_result(d), column));
+    if (d->epilogue == LFUSE__EP_RELU) value = value > 0 || value != value ? value : 0;
+    if (d->epilogue == LFUSE__EP_GELU_TANH) value = rounded(d, gelu_tanh(value));
     return value;
 }
 
@@ -96,8 +95,9 @@ static void do_matrix(const command *c, int64_t matrix)
             const int64_t at = matrix * d->stride_c + row * d->ldc + column;
             double value = rounded(d, rounded(d, c->alpha) * product(c, matrix, row, column));
             if (d->has_beta && c->beta != 0) {
-                const int64_t from = d->apart ? matrix * d->stride_add + row * d->ld_add + column : at;
-                const double x = load(d->apart ? c->add : c->c, lfuse__gemm_result(d), from);
+                const lfuse__gemm_input *in = &d->inputs[LFUSE__INPUT_ADDEND];
+                const int64_t from = in->taken ? matrix * in->stride + row * in->ld + column : at;
+                const double x = load(in->taken ? c->inputs[LFUSE__INPUT_ADDEND] : c->c, lfuse__gemm_result(d), from);
                 value = rounded(d, value + rounded(d, rounded(d, c->beta) * x));
             }
             store(c->c, lfuse__gemm_result(d), at, finish(c, value, column));
@@ -126,7 +126,7 @@ lfuse_status lfuse__stub_gemm_candidates(lfuse__bdevice *dev, const lfuse__gemm_
     if (!floating || lfuse__stub.decline_types >> desc->type & 1 ||
         (desc->wide && lfuse__stub.decline_mixed))
         return lfuse__error(LFUSE_ERR_UNSUPPORTED, "stub: no product of this type (%d)", (int)desc->type);
-    if (lfuse__stub.decline_epilogues >> desc->epilogue & 1)
+    if (lfuse__stub.decline_epilogues >> lfuse__gemm_has_epilogue(desc) & 1)
         return lfuse__error(LFUSE_ERR_UNSUPPORTED, "stub: no product with epilogue %d", (int)desc->epilogue);
     int n = lfuse__stub.gemm_candidates < max ? lfuse__stub.gemm_candidates : max;
     for (int i = 0; i < n; i++) {
@@ -164,13 +164,23 @@ static uint64_t span(const lfuse__gemm_desc *d, lfuse_type type, int64_t rows, i
     return (uint64_t)((count(d) - 1) * stride + (rows - 1) * leading + columns) * size;
 }
 
+static uint64_t span_of_input(const lfuse__gemm_desc *d, int i)
+{
+    const lfuse_type type = lfuse__gemm_result(d);
+    const int64_t rows = lfuse__epilogue_inputs[i].rows ? d->m : 1;
+    const int64_t columns = lfuse__epilogue_inputs[i].columns ? d->n : 1;
+    if (lfuse__epilogue_takes_matrix(i))
+        return span(d, type, rows, columns, d->inputs[i].ld, d->inputs[i].stride);
+    return (uint64_t)(rows * columns) * lfuse_type_size(type);
+}
+
 lfuse_status lfuse__stub_gemm_run(lfuse__bstream *s, lfuse__bgemm *gemm, const lfuse__gemm_args *args)
 {
     const lfuse__gemm_desc *d = &gemm->desc;
-    command c = {.kind = COMMAND_GEMM, .gemm = *d, .alpha = args->alpha, .beta = args->beta,
-                 .slow = (lfuse__stub.gemm_slow >> gemm->candidate | lfuse__stub.epilogue_slow >> d->epilogue) & 1};
+    const unsigned slow = lfuse__stub.gemm_slow >> gemm->candidate |
+                          lfuse__stub.epilogue_slow >> lfuse__gemm_has_epilogue(d);
+    command c = {.kind = COMMAND_GEMM, .gemm = *d, .alpha = args->alpha, .beta = args->beta, .slow = slow & 1};
     lfuse__stub_call call = {.kernel = "gemm", .gemm = *d, .candidate = gemm->candidate};
-    const bool biased = d->epilogue != LFUSE__EP_NONE && d->epilogue != LFUSE__EP_RELU;
     ENTER(gemm_run);
     if (lfuse__stub.gemm_failing >> gemm->candidate & 1)
         return lfuse__error(LFUSE_ERR_UNSUPPORTED, "stub: candidate %d was told to fail", gemm->candidate);
@@ -181,12 +191,9 @@ lfuse_status lfuse__stub_gemm_run(lfuse__bstream *s, lfuse__bgemm *gemm, const l
                                                                  d->ldb, d->stride_b), &c.b));
     LFUSE__TRY(lfuse__stub_address(args->c, args->c_offset, span(d, lfuse__gemm_result(d), d->m, d->n, d->ldc,
                                                                  d->stride_c), &c.c));
-    if (d->apart)
-        LFUSE__TRY(lfuse__stub_address(args->add, args->add_offset,
-                                       span(d, lfuse__gemm_result(d), d->m, d->n, d->ld_add, d->stride_add), &c.add));
-    if (biased)
-        LFUSE__TRY(lfuse__stub_address(args->bias, args->bias_offset,
-                                       span(d, lfuse__gemm_result(d), 1, d->n, d->n, 0), &c.bias));
+    for (int i = 0; i < LFUSE__EPILOGUE_INPUTS; i++)
+        if (d->inputs[i].taken)
+            LFUSE__TRY(lfuse__stub_address(args->inputs[i], args->input_offsets[i], span_of_input(d, i), &c.inputs[i]));
     if (gemm->workspace) {
         LFUSE__TRY(lfuse__stub_address(args->workspace, args->workspace_offset, gemm->workspace, &c.workspace));
         c.workspace_bytes = gemm->workspace;

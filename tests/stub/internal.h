@@ -91,7 +91,7 @@ typedef struct command {
     lfuse__gemm_desc gemm;
     bool slow;
     double alpha, beta;
-    void *a, *b, *c, *bias, *add;
+    void *a, *b, *c, *inputs[LFUSE__EPILOGUE_INPUTS];
     void *workspace;
     uint64_t workspace_bytes;
     queue *awaited; /* holds a reference */

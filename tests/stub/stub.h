@@ -55,11 +55,12 @@ typedef struct lfuse__stub_settings {
     unsigned resident_groups; /* facts; for kernels of work-items: those of lanes have no words for it */
     uint64_t memory_bytes;  /* more is refused with ERR_DEVICE_MEMORY */
     uint64_t sparse_bytes;  /* allocations from here on are sparse pages, poisoned at their start alone */
-    unsigned decline_epilogues, decline_types; /* bit i: gemm declines lfuse__epilogue i, lfuse_type i */
+    unsigned decline_epilogues; /* bit 0: gemm declines products without an epilogue, bit 1: with one */
+    unsigned decline_types;     /* bit i: gemm declines lfuse_type i */
     int gemm_candidates;
     unsigned driver;          /* facts: its number */
     unsigned gemm_slow, gemm_failing; /* bit i: runs of candidate i take longer, fail (ERR_UNSUPPORTED) */
-    unsigned epilogue_slow;   /* bit i: products with lfuse__epilogue i take longer */
+    unsigned epilogue_slow;   /* bit 0: products without an epilogue take longer, bit 1: with one */
     uint64_t gemm_workspace;  /* of every candidate but the last, which needs none */
     uint64_t foreign_low, foreign_high; /* addresses in [low, high) belong to another context */
     bool batched;           /* kernels are compiled late, many at once and each text once, without optimisation */

@@ -81,6 +81,14 @@ static void add_body(writer *w, const lfuse__body *b)
     for (i = 0; i < b->nstores; i++) lfuse__strbuf_format(&w->text, " %d>%d", b->stores[i].reg, b->stores[i].operand);
 }
 
+/* The bias and the function at the end by one number, by which wisdom of earlier versions knows them. */
+static int epilogue_number(const lfuse__product *p)
+{
+    static const int numbers[] = { [LFUSE__EP_NONE] = 0, [LFUSE__EP_RELU] = 2, [LFUSE__EP_GELU_TANH] = 3 };
+
+    return numbers[p->epilogue] + (p->inputs[LFUSE__INPUT_BIAS] > 0);
+}
+
 static void add_step(writer *w, const lfuse__step *s)
 {
     int i;
@@ -93,11 +101,11 @@ static void add_step(writer *w, const lfuse__step *s)
     add_size(w, s->product.m);
     add_size(w, s->product.n);
     add_size(w, s->product.k);
-    lfuse__strbuf_format(&w->text, "\n%d %d %d %d", (int)s->product.type, (int)s->product.epilogue,
+    lfuse__strbuf_format(&w->text, "\n%d %d %d %d", (int)s->product.type, epilogue_number(&s->product),
                          s->product.alpha >= 0, s->product.beta >= 0);
     if (s->product.prologue[0] || s->product.prologue[1])
         lfuse__strbuf_format(&w->text, " made %d %d", s->product.prologue[0], s->product.prologue[1]);
-    if (s->product.adds) lfuse__strbuf_format(&w->text, " adds %d", s->product.addend);
+    if (s->product.adds) lfuse__strbuf_format(&w->text, " adds %d", s->product.inputs[LFUSE__INPUT_ADDEND]);
     if (s->product.wide || s->product.tf32)
         lfuse__strbuf_format(&w->text, " %d %d", s->product.wide, s->product.tf32);
 }

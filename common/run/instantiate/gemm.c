@@ -19,6 +19,7 @@ static lfuse_status place(lfuse_instance *in, lfuse__operation *operation, const
     lfuse__gemm_op *op = operation->as.gemm;
     const lfuse__gemm_args before = op->args;
     lfuse__location at;
+    int i;
 
     (void)slots;
     lfuse__start_at(in, &op->a, &at);
@@ -27,13 +28,10 @@ static lfuse_status place(lfuse_instance *in, lfuse__operation *operation, const
     op->args.b = at.mem, op->args.b_offset = at.offset;
     lfuse__start_at(in, &op->d, &at);
     op->args.c = at.mem, op->args.c_offset = at.offset;
-    if (op->bias.memory.index >= 0) {
-        lfuse__start_at(in, &op->bias, &at);
-        op->args.bias = at.mem, op->args.bias_offset = at.offset;
-    }
-    if (op->addend.memory.index >= 0) {
-        lfuse__start_at(in, &op->addend, &at);
-        op->args.add = at.mem, op->args.add_offset = at.offset;
+    for (i = 0; i < LFUSE__EPILOGUE_INPUTS; i++) {
+        if (op->inputs[i].memory.index < 0) continue;
+        lfuse__start_at(in, &op->inputs[i], &at);
+        op->args.inputs[i] = at.mem, op->args.input_offsets[i] = at.offset;
     }
     if (op->workspace >= 0) {
         lfuse__memory_at(in, &(lfuse__memory){ LFUSE__PLACE_SCRATCH, op->workspace }, &at);
@@ -63,38 +61,51 @@ static const lfuse__operation_row gemm_operation = {
 
 /* ---- instantiating ---- */
 
-static lfuse_status open_bias(lfuse_instance *in, const lfuse__step *step, const int64_t *extents,
-                              lfuse__stand_ins *copies, lfuse__walk *bias)
-{
-    const int column = step->rank - 1;
+/* The matrices of one product. Along an axis that an input of the epilogue lacks its stride is 0. */
+typedef struct matrices {
+    lfuse__matrix a, b, d, inputs[LFUSE__EPILOGUE_INPUTS];
+} matrices;
 
-    if (!step->product.bias) return LFUSE_OK;
-    LFUSE__TRY(lfuse__walk_open(in, &step->operands[step->product.bias], step->rank, extents, copies, bias));
-    if (extents[column] == 1 || bias->strides[column] == 1) return LFUSE_OK;
-    return lfuse__error(LFUSE_ERR_UNSUPPORTED, "the bias has stride %" PRId64, bias->strides[column]);
+/* Vendors take plain matrices, and vectors without gaps. */
+static bool is_plain(int input, lfuse__matrix *m)
+{
+    const int64_t *strides = lfuse__matrix_strides(m), *extents = m->extents + m->rank - 2;
+
+    if (lfuse__epilogue_takes_matrix(input)) return lfuse__matrix_is_stored(m, false, false);
+    return (!lfuse__epilogue_inputs[input].rows || extents[0] == 1 || strides[0] == 1) &&
+           (!lfuse__epilogue_inputs[input].columns || extents[1] == 1 || strides[1] == 1);
 }
 
-/* What is added and lies apart; vendors take it plain. */
-static lfuse_status check_addend(const lfuse__step *step, lfuse__matrix *addend)
+static lfuse_status check_inputs(const lfuse__product *p, matrices *m)
 {
-    if (!step->product.addend || lfuse__matrix_is_stored(addend, false, false)) return LFUSE_OK;
-    return lfuse__error(LFUSE_ERR_UNSUPPORTED, "what is added has strides %" PRId64 " and %" PRId64 "%s",
-                        lfuse__matrix_strides(addend)[0], lfuse__matrix_strides(addend)[1],
-                        addend->even ? "" : ", in a batch of no single stride");
+    int i;
+
+    for (i = 0; i < LFUSE__EPILOGUE_INPUTS; i++) {
+        lfuse__matrix *input = &m->inputs[i];
+        if (p->inputs[i] && !is_plain(i, input))
+            return lfuse__error(LFUSE_ERR_UNSUPPORTED, "%s has strides %" PRId64 " and %" PRId64 "%s",
+                                lfuse__epilogue_inputs[i].subject, lfuse__matrix_strides(input)[0],
+                                lfuse__matrix_strides(input)[1], input->even ? "" : ", in a batch of no single stride");
+    }
+    return LFUSE_OK;
+}
+
+/* Whether D is more than alpha times the sums. */
+static bool has_epilogue(const lfuse__product *p)
+{
+    bool any = p->epilogue != LFUSE__EP_NONE || p->adds;
+    int i;
+
+    for (i = 0; i < LFUSE__EPILOGUE_INPUTS; i++) any = any || p->inputs[i];
+    return any;
 }
 
 static lfuse_status no_inner(lfuse__instantiation *ctx, const lfuse__step *step, const lfuse__matrix *d)
 {
-    if (step->product.epilogue != LFUSE__EP_NONE || step->product.adds)
+    if (has_epilogue(&step->product))
         return lfuse__error(LFUSE_ERR_UNSUPPORTED, "k is 0: the product is zeros, a kernel does the rest");
     return lfuse__instantiate_copy(ctx, step, d->rank, d->extents, &d->walk, NULL);
 }
-
-/* The matrices of one product. */
-typedef struct matrices {
-    lfuse__matrix a, b, d, addend;
-    lfuse__walk bias;
-} matrices;
 
 static lfuse_status add_product(lfuse__instantiation *ctx, const lfuse__step *step, const lfuse__gemm_desc *desc,
                                 const matrices *m, const lfuse__matrix *d)
@@ -105,6 +116,7 @@ static lfuse_status add_product(lfuse__instantiation *ctx, const lfuse__step *st
     lfuse__operation *operation;
     lfuse__gemm_op *op;
     lfuse_status status;
+    int i;
 
     LFUSE__TRY(ctx->lean ? lfuse__gemm_choose_lean(in->plan->dev, desc, &candidate)
                          : lfuse__gemm_choose(in->plan->dev, in->stream, in->plan->measure, desc, &candidate));
@@ -119,9 +131,10 @@ static lfuse_status add_product(lfuse__instantiation *ctx, const lfuse__step *st
     op->a = lfuse__start_of(&m->a.walk);
     op->b = lfuse__start_of(&m->b.walk);
     op->d = lfuse__start_of(&d->walk);
-    op->bias.memory.index = op->addend.memory.index = -1;
-    if (p->bias) op->bias = lfuse__start_of(&m->bias);
-    if (p->addend) op->addend = lfuse__start_of(&m->addend.walk);
+    for (i = 0; i < LFUSE__EPILOGUE_INPUTS; i++) {
+        op->inputs[i].memory.index = -1;
+        if (p->inputs[i]) op->inputs[i] = lfuse__start_of(&m->inputs[i].walk);
+    }
     op->alpha = p->alpha;
     op->beta = p->beta;
     op->workspace = -1;
@@ -133,8 +146,8 @@ static lfuse_status add_product(lfuse__instantiation *ctx, const lfuse__step *st
     lfuse__use_memory(in, &op->a.memory);
     lfuse__use_memory(in, &op->b.memory);
     lfuse__use_memory(in, &op->d.memory);
-    if (op->bias.memory.index >= 0) lfuse__use_memory(in, &op->bias.memory);
-    if (op->addend.memory.index >= 0) lfuse__use_memory(in, &op->addend.memory);
+    for (i = 0; i < LFUSE__EPILOGUE_INPUTS; i++)
+        if (op->inputs[i].memory.index >= 0) lfuse__use_memory(in, &op->inputs[i].memory);
     if (op->workspace >= 0) lfuse__use_memory(in, &(lfuse__memory){ LFUSE__PLACE_SCRATCH, op->workspace });
     return lfuse__gemm_prepare(in->plan->dev, desc, &candidate, &op->gemm);
 }
@@ -144,6 +157,7 @@ static void describe(const lfuse__product *p, int64_t count, const matrices *m, 
 {
     const lfuse__matrix *a = &m->a, *b = &m->b;
     const int row = d->rank - 2, column = d->rank - 1;
+    int i;
 
     memset(desc, 0, sizeof *desc); /* compared as bytes */
     desc->type = p->type;
@@ -152,14 +166,17 @@ static void describe(const lfuse__product *p, int64_t count, const matrices *m, 
     desc->ta = a->transposed;
     desc->tb = b->transposed;
     desc->has_beta = p->adds;
-    desc->apart = p->addend > 0;
     desc->epilogue = p->epilogue;
     desc->m = a->extents[row], desc->n = b->extents[column], desc->k = a->extents[column];
-    desc->lda = a->ld, desc->ldb = b->ld, desc->ldc = d->ld, desc->ld_add = p->addend ? m->addend.ld : 0;
+    desc->lda = a->ld, desc->ldb = b->ld, desc->ldc = d->ld;
+    for (i = 0; i < LFUSE__EPILOGUE_INPUTS; i++) {
+        desc->inputs[i].taken = p->inputs[i] > 0;
+        desc->inputs[i].ld = m->inputs[i].ld;
+        desc->inputs[i].stride = count == 1 ? 0 : m->inputs[i].stride;
+    }
     if (count == 1) return; /* the same as one that is no batch */
     desc->batch = count;
     desc->stride_a = a->stride, desc->stride_b = b->stride, desc->stride_c = d->stride;
-    desc->stride_add = p->addend ? m->addend.stride : 0;
 }
 
 /* The products of matrices that are all there; m->d is where the results belong. */
@@ -169,12 +186,12 @@ static lfuse_status instantiate_product(lfuse__instantiation *ctx, const lfuse__
     lfuse__matrix d = m->d;
     bool direct;
 
-    LFUSE__TRY(check_addend(step, &m->addend));
+    LFUSE__TRY(check_inputs(&step->product, m));
     LFUSE__TRY(lfuse__matrix_straighten(ctx, step, false, &m->a));
     LFUSE__TRY(lfuse__matrix_straighten(ctx, step, false, &m->b));
     direct = lfuse__matrix_is_stored(&d, false, false);
     if (!direct) {
-        if (step->product.adds && !step->product.addend)
+        if (step->product.adds && !step->product.inputs[LFUSE__INPUT_ADDEND])
             return lfuse__error(LFUSE_ERR_UNSUPPORTED, "what is added to has strides %" PRId64 " and %" PRId64,
                                 lfuse__matrix_strides(&d)[0], lfuse__matrix_strides(&d)[1]);
         LFUSE__TRY(lfuse__matrix_like(ctx->in, &m->d, &d));
@@ -191,6 +208,7 @@ lfuse_status lfuse__instantiate_gemm(lfuse__instantiation *ctx, const lfuse__ste
     const int rank = step->rank;
     int64_t e[LFUSE_MAX_RANK], k, count;
     lfuse__stand_ins copies;
+    bool reads_d;
     matrices m;
     int i;
 
@@ -201,14 +219,15 @@ lfuse_status lfuse__instantiate_gemm(lfuse__instantiation *ctx, const lfuse__ste
     if (!count || !e[rank - 2] || !e[rank - 1]) return LFUSE_OK;
     copies.count = 0;
     LFUSE__TRY(lfuse__matrix_open(in, &step->operands[2], rank, e, e[rank - 2], e[rank - 1], &copies, &m.d));
-    for (i = 0; i < copies.count && p->adds && !p->addend; i++) copies.of[i].in = true; /* it is read too */
+    reads_d = p->adds && !p->inputs[LFUSE__INPUT_ADDEND];
+    for (i = 0; i < copies.count && reads_d; i++) copies.of[i].in = true;
     if (k) {
-        LFUSE__TRY(open_bias(in, step, e, &copies, &m.bias));
         LFUSE__TRY(lfuse__matrix_open(in, &step->operands[0], rank, e, e[rank - 2], k, &copies, &m.a));
         LFUSE__TRY(lfuse__matrix_open(in, &step->operands[1], rank, e, k, e[rank - 1], &copies, &m.b));
-        if (p->addend)
-            LFUSE__TRY(lfuse__matrix_open(in, &step->operands[p->addend], rank, e, e[rank - 2], e[rank - 1], &copies,
-                                          &m.addend));
+        for (i = 0; i < LFUSE__EPILOGUE_INPUTS; i++)
+            if (p->inputs[i])
+                LFUSE__TRY(lfuse__matrix_open(in, &step->operands[p->inputs[i]], rank, e, e[rank - 2], e[rank - 1],
+                                              &copies, &m.inputs[i]));
     }
     LFUSE__TRY(lfuse__stand_ins_fill(ctx, step, &copies));
     LFUSE__TRY(k ? instantiate_product(ctx, step, count, &m) : no_inner(ctx, step, &m.d));
