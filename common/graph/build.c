@@ -172,12 +172,9 @@ static bool countable(const lfuse_graph *g, const lfuse__node *n)
 
 lfuse_value lfuse__build_append(lfuse_graph *g, const char *call, const lfuse__node *n)
 {
-    char shape[LFUSE__DESCRIPTION];
-
-    if (!countable(g, n)) {
-        lfuse__build_describe_shape(g, n->rank, n->shape, shape, sizeof shape);
-        return lfuse__graph_poison(g, LFUSE_ERR_OVERFLOW, "%s: the elements of %s cannot be counted", call, shape);
-    }
+    if (!countable(g, n))
+        return lfuse__graph_poison(g, LFUSE_ERR_OVERFLOW, "%s: the elements of %s cannot be counted", call,
+                                   lfuse__describe_shape(g, n->rank, n->shape).text);
     if (n->cost > LFUSE__MAX_NUMBER_COST)
         return lfuse__graph_poison(g, LFUSE_ERR_OVERFLOW, "%s: a number of more than %d operations", call,
                                    LFUSE__MAX_NUMBER_COST);
@@ -223,41 +220,51 @@ lfuse_value lfuse__to_type(const char *call, lfuse_value v, lfuse_type type)
     return v.id < 0 ? v : lfuse__build_cast(v.graph, call, v.id, type);
 }
 
-/* Fixed room, since this is for messages alone: what does not fit is cut. */
-static void copy_cut(const lfuse__strbuf *b, char *text, size_t size)
+static void add_shape(const lfuse_graph *g, int rank, const lfuse_size *shape, lfuse__strbuf *out)
 {
-    snprintf(text, size, "%s", b->data);
-}
-
-void lfuse__build_describe_shape(const lfuse_graph *g, int rank, const lfuse_size *shape, char *text, size_t size)
-{
-    lfuse__strbuf b = LFUSE__STRBUF_INIT;
     int i;
 
-    lfuse__strbuf_add(&b, "[");
+    lfuse__strbuf_add(out, "[");
     for (i = 0; i < rank; i++) {
-        if (i) lfuse__strbuf_add(&b, ", ");
-        lfuse__size_print(g, shape[i], &b);
+        if (i) lfuse__strbuf_add(out, ", ");
+        lfuse__size_print(g, shape[i], out);
     }
-    lfuse__strbuf_add(&b, "]");
-    copy_cut(&b, text, size);
-    lfuse__strbuf_free(&b);
+    lfuse__strbuf_add(out, "]");
 }
 
-void lfuse__build_describe(const lfuse_graph *g, int32_t node, char *text, size_t size)
+/* Takes the text, of which it keeps what there is room for. */
+static lfuse__description cut(lfuse__strbuf *text)
 {
+    lfuse__description d;
+
+    snprintf(d.text, sizeof d.text, "%s", text->data);
+    lfuse__strbuf_free(text);
+    return d;
+}
+
+lfuse__description lfuse__describe_shape(const lfuse_graph *g, int rank, const lfuse_size *shape)
+{
+    lfuse__strbuf text = LFUSE__STRBUF_INIT;
+
+    add_shape(g, rank, shape, &text);
+    return cut(&text);
+}
+
+lfuse__description lfuse__describe(const lfuse_graph *g, int32_t node)
+{
+    static const char *const lists[] = { " numbers", "", " matrices", " numbers of rows", " numbers of columns",
+                                         " numbers of matrices" };
     const lfuse__node *n = &g->nodes[node];
     const char *type = lfuse_type_name((lfuse_type)n->type);
-    char shape[LFUSE__DESCRIPTION];
+    lfuse__strbuf text = LFUSE__STRBUF_INIT;
 
     if (n->type == LFUSE_TYPE_NONE) {
-        snprintf(text, size, "a number");
+        lfuse__strbuf_add(&text, "a number");
     } else if (n->list) {
-        static const char *const of[] = { " numbers", "", " matrices", " numbers of rows", " numbers of columns",
-                                          " numbers of matrices" };
-        snprintf(text, size, "a list of %s%s", type, of[-n->rank]);
+        lfuse__strbuf_format(&text, "a list of %s%s", type, lists[-n->rank]);
     } else {
-        lfuse__build_describe_shape(g, n->rank, n->shape, shape, sizeof shape);
-        snprintf(text, size, "%s %s", type, shape);
+        lfuse__strbuf_format(&text, "%s ", type);
+        add_shape(g, n->rank, n->shape, &text);
     }
+    return cut(&text);
 }

@@ -132,9 +132,13 @@ void lfuse__build_no_integers(lfuse_graph *g, const char *call, lfuse_type type)
 /* Whether one is a list, which the other then has to be too: of functions that take no tensors. Records it if not. */
 bool lfuse__build_lists_only(lfuse_graph *g, const char *call, int32_t a, int32_t b);
 
-/* "f32 [batch, 64]", "list of f32", "a number" ... */
-void lfuse__build_describe(const lfuse_graph *g, int32_t node, char *text, size_t size);
-void lfuse__build_describe_shape(const lfuse_graph *g, int rank, const lfuse_size *shape, char *text, size_t size);
-enum { LFUSE__DESCRIPTION = 80 };
+/* What a message says of a value or a shape; text that is too long is cut. */
+typedef struct lfuse__description {
+    char text[80];
+} lfuse__description;
+/* Returns "f32 [batch, 64]", "a list of f32", "a number" ...; an argument of a message is lfuse__describe(g, a).text. */
+lfuse__description lfuse__describe(const lfuse_graph *g, int32_t node);
+/* Returns "[batch, 64]". */
+lfuse__description lfuse__describe_shape(const lfuse_graph *g, int rank, const lfuse_size *shape);
 
 #endif

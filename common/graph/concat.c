@@ -7,11 +7,8 @@
 
 static lfuse_value unlike(lfuse_graph *g, lfuse_status status, const char *call, const char *what, int32_t a, int32_t b)
 {
-    char of_a[LFUSE__DESCRIPTION], of_b[LFUSE__DESCRIPTION];
-
-    lfuse__build_describe(g, a, of_a, sizeof of_a);
-    lfuse__build_describe(g, b, of_b, sizeof of_b);
-    return lfuse__graph_poison(g, status, "%s: %s: %s and %s", call, what, of_a, of_b);
+    return lfuse__graph_poison(g, status, "%s: %s: %s and %s", call, what, lfuse__describe(g, a).text,
+                               lfuse__describe(g, b).text);
 }
 
 lfuse_value lfuse__build_concat(lfuse_graph *g, const char *call, int32_t a, int32_t b, int axis)

@@ -39,17 +39,13 @@ lfuse_value lfuse__build_gather_along(lfuse_graph *g, const char *call, int32_t 
 {
     const lfuse__node *t = &g->nodes[table], *x = &g->nodes[indices];
     lfuse__node n = lfuse__build_node(LFUSE__GATHER, (lfuse_type)t->type);
-    char of_table[LFUSE__DESCRIPTION], of_indices[LFUSE__DESCRIPTION];
     int i;
 
     if (!is_index(g, call, indices)) return LFUSE__POISONED(g);
     for (i = 0; i < t->rank && (i == axis || t->shape[i] == x->shape[i]); i++) continue;
-    if (t->rank != x->rank || i < t->rank) {
-        lfuse__build_describe(g, table, of_table, sizeof of_table);
-        lfuse__build_describe(g, indices, of_indices, sizeof of_indices);
+    if (t->rank != x->rank || i < t->rank)
         return lfuse__graph_poison(g, LFUSE_ERR_SHAPE, "%s: shapes differ beside axis %d: %s by the indices %s", call,
-                                   axis, of_table, of_indices);
-    }
+                                   axis, lfuse__describe(g, table).text, lfuse__describe(g, indices).text);
     n.rank = x->rank;
     memcpy(n.shape, x->shape, sizeof n.shape);
     n.naxes = 1;
@@ -76,18 +72,15 @@ lfuse_value lfuse__build_scatter_add(lfuse_graph *g, const char *call, int32_t s
 {
     const lfuse__node *s = &g->nodes[source], *x = &g->nodes[indices];
     lfuse__node n = lfuse__build_node(LFUSE__SCATTER_ADD, (lfuse_type)s->type);
-    char of_source[LFUSE__DESCRIPTION], of_indices[LFUSE__DESCRIPTION];
     int i;
 
-    lfuse__build_describe(g, source, of_source, sizeof of_source);
-    lfuse__build_describe(g, indices, of_indices, sizeof of_indices);
     if (!is_index(g, call, indices)) return LFUSE__POISONED(g);
     if (s->type == LFUSE_BOOL)
         return lfuse__graph_poison(g, LFUSE_ERR_TYPE, "%s: does not take type bool", call);
     for (i = 0; i < x->rank && i < s->rank && x->shape[i] == s->shape[i]; i++) continue;
     if (i < x->rank)
         return lfuse__graph_poison(g, LFUSE_ERR_SHAPE, "%s: the source %s does not begin with the shape of the indices "
-                                   "%s", call, of_source, of_indices);
+                                   "%s", call, lfuse__describe(g, source).text, lfuse__describe(g, indices).text);
     n.rank = (int8_t)(s->rank - x->rank + 1);
     if (n.rank > LFUSE_MAX_RANK)
         return lfuse__graph_poison(g, LFUSE_ERR_RANK, "%s: rank %d is not in 0 ... %d", call, n.rank, LFUSE_MAX_RANK);

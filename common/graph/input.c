@@ -139,16 +139,14 @@ void lfuse_update(lfuse_value input, lfuse_value value)
     static const char call[] = "lfuse_update";
     const lfuse_value both[] = {input, value};
     lfuse_graph *g = lfuse__build_operands(call, 2, both, NULL);
-    char of_input[LFUSE__DESCRIPTION], of_value[LFUSE__DESCRIPTION];
-    const lfuse__node *to;
+    const lfuse__node *to, *of;
     lfuse__name *name;
 
     if (!g) return;
     to = &g->nodes[input.id];
-    lfuse__build_describe(g, input.id, of_input, sizeof of_input);
     if (to->kind != LFUSE__INPUT && to->kind != LFUSE__LIST) {
-        lfuse__graph_poison(g, LFUSE_ERR_INVALID, "%s: what is updated is no input or list but %s%s", call, of_input,
-                            to->kind == LFUSE__FROZEN ? ", frozen" : "");
+        lfuse__graph_poison(g, LFUSE_ERR_INVALID, "%s: what is updated is no input or list but %s%s", call,
+                            lfuse__describe(g, input.id).text, to->kind == LFUSE__FROZEN ? ", frozen" : "");
         return;
     }
     name = &g->names[to->name];
@@ -160,16 +158,11 @@ void lfuse_update(lfuse_value input, lfuse_value value)
         value = lfuse__build_typed(g, call, "value", value.id, (lfuse_type)to->type);
     if (value.id < 0) return;
     to = &g->nodes[input.id]; /* the cast may have moved the nodes */
-    lfuse__build_describe(g, value.id, of_value, sizeof of_value);
-    if (to->type != g->nodes[value.id].type) {
-        lfuse__graph_poison(g, LFUSE_ERR_TYPE, "%s: \"%s\" is %s, its new value %s", call, name->text, of_input,
-                            of_value);
-        return;
-    }
-    if (!same_shape(to, &g->nodes[value.id])) {
-        lfuse__graph_poison(g, LFUSE_ERR_SHAPE, "%s: \"%s\" is %s, its new value %s", call, name->text, of_input,
-                            of_value);
-        return;
-    }
-    name->update = value.id;
+    of = &g->nodes[value.id];
+    if (to->type == of->type && same_shape(to, of))
+        name->update = value.id;
+    else
+        lfuse__graph_poison(g, to->type != of->type ? LFUSE_ERR_TYPE : LFUSE_ERR_SHAPE,
+                            "%s: \"%s\" is %s, its new value %s", call, name->text,
+                            lfuse__describe(g, input.id).text, lfuse__describe(g, value.id).text);
 }

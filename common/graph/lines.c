@@ -9,11 +9,8 @@ enum { ROW = 0, COLUMN = 1, RANK = 2 };
 
 static lfuse_value no_lines(lfuse_graph *g, const char *call, int32_t node)
 {
-    char text[LFUSE__DESCRIPTION];
-
-    lfuse__build_describe(g, node, text, sizeof text);
     return lfuse__graph_poison(g, LFUSE_ERR_RANK, "%s: the operand is no list of matrices (LFUSE_RANK_MATRIX) but %s",
-                               call, text);
+                               call, lfuse__describe(g, node).text);
 }
 
 /* What the reduction gives; 0: it cannot be. */

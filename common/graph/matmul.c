@@ -34,20 +34,19 @@ void lfuse__build_no_integers(lfuse_graph *g, const char *call, lfuse_type type)
 static bool fit(lfuse_graph *g, const char *call, int32_t a, int32_t b, bool may_mix)
 {
     const lfuse__node *x = &g->nodes[a], *y = &g->nodes[b];
-    char of_a[LFUSE__DESCRIPTION], of_b[LFUSE__DESCRIPTION];
+    const lfuse__description of_a = lfuse__describe(g, a), of_b = lfuse__describe(g, b);
 
-    lfuse__build_describe(g, a, of_a, sizeof of_a);
-    lfuse__build_describe(g, b, of_b, sizeof of_b);
     if (x->list || y->list ? x->rank != LFUSE_RANK_MATRIX || y->rank != LFUSE_RANK_MATRIX : x->rank < 2 || y->rank < 2)
         lfuse__graph_poison(g, LFUSE_ERR_RANK, x->list || y->list
                             ? "%s: a list of matrices (LFUSE_RANK_MATRIX) goes with another one: a is %s, b is %s"
-                            : "%s: operands of rank 2 or more are needed: a is %s, b is %s", call, of_a, of_b);
+                            : "%s: operands of rank 2 or more are needed: a is %s, b is %s", call, of_a.text, of_b.text);
     else if (x->type != y->type && !(may_mix && mixed((lfuse_type)x->type, (lfuse_type)y->type)))
-        lfuse__graph_poison(g, LFUSE_ERR_TYPE, "%s: types differ: a is %s, b is %s", call, of_a, of_b);
+        lfuse__graph_poison(g, LFUSE_ERR_TYPE, "%s: types differ: a is %s, b is %s", call, of_a.text, of_b.text);
     else if (!lfuse__is_floating((lfuse_type)x->type))
         lfuse__build_no_integers(g, call, (lfuse_type)x->type);
     else if (!x->list && x->shape[x->rank - 1] != y->shape[y->rank - 2])
-        lfuse__graph_poison(g, LFUSE_ERR_SHAPE, "%s: inner extents differ: a is %s, b is %s", call, of_a, of_b);
+        lfuse__graph_poison(g, LFUSE_ERR_SHAPE, "%s: inner extents differ: a is %s, b is %s", call, of_a.text,
+                            of_b.text);
     else
         return true;
     return false;
@@ -98,12 +97,9 @@ lfuse_value lfuse__build_matmul_as(lfuse_graph *g, const char *call, int32_t a, 
     lfuse__node n;
 
     if (!fit(g, call, a, b, true) || !has_form(g, call, x, y, type, precision)) return LFUSE__POISONED(g);
-    if (!same_batch(x, y)) {
-        char of_a[LFUSE__DESCRIPTION], of_b[LFUSE__DESCRIPTION];
-        lfuse__build_describe(g, a, of_a, sizeof of_a);
-        lfuse__build_describe(g, b, of_b, sizeof of_b);
-        return lfuse__graph_poison(g, LFUSE_ERR_SHAPE, "%s: batch extents differ: a is %s, b is %s", call, of_a, of_b);
-    }
+    if (!same_batch(x, y))
+        return lfuse__graph_poison(g, LFUSE_ERR_SHAPE, "%s: batch extents differ: a is %s, b is %s", call,
+                                   lfuse__describe(g, a).text, lfuse__describe(g, b).text);
     n = lfuse__build_node(LFUSE__MATMUL, type);
     n.op = (uint8_t)precision;
     n.nin = 2;
@@ -137,7 +133,6 @@ static lfuse_value stacked(lfuse_graph *g, const char *call, int32_t a, int32_t 
 static bool batch_of(lfuse_graph *g, const char *call, int32_t a, int32_t b, int rank, lfuse_size *shape)
 {
     const lfuse__node *x = &g->nodes[a], *y = &g->nodes[b];
-    char of_a[LFUSE__DESCRIPTION], of_b[LFUSE__DESCRIPTION];
     int i;
 
     for (i = 0; i < rank - 2; i++) {
@@ -145,10 +140,8 @@ static bool batch_of(lfuse_graph *g, const char *call, int32_t a, int32_t b, int
         const lfuse_size of_x = in_x < 0 ? 1 : x->shape[in_x], of_y = in_y < 0 ? 1 : y->shape[in_y];
         shape[i] = of_x == 1 ? of_y : of_x;
         if (of_x == of_y || of_x == 1 || of_y == 1) continue;
-        lfuse__build_describe(g, a, of_a, sizeof of_a);
-        lfuse__build_describe(g, b, of_b, sizeof of_b);
         lfuse__graph_poison(g, LFUSE_ERR_SHAPE, "%s: batch extents differ, axis %d of a, axis %d of b: a is %s, b is "
-                            "%s", call, in_x, in_y, of_a, of_b);
+                            "%s", call, in_x, in_y, lfuse__describe(g, a).text, lfuse__describe(g, b).text);
         return false;
     }
     return true;

@@ -9,10 +9,8 @@ typedef enum scope { MEMBERS, WHOLE } scope;
 
 static lfuse_value not_a_list(lfuse_graph *g, const char *call, int32_t node)
 {
-    char text[LFUSE__DESCRIPTION];
-
-    lfuse__build_describe(g, node, text, sizeof text);
-    return lfuse__graph_poison(g, LFUSE_ERR_RANK, "%s: the operand is no list of tensors but %s", call, text);
+    return lfuse__graph_poison(g, LFUSE_ERR_RANK, "%s: the operand is no list of tensors but %s", call,
+                               lfuse__describe(g, node).text);
 }
 
 static lfuse_value build(lfuse_graph *g, const char *call, lfuse__node_kind kind, lfuse__reduce op, int32_t in)
@@ -38,11 +36,9 @@ lfuse_value lfuse__build_member_reduce(lfuse_graph *g, const char *call, lfuse__
 
 lfuse_value lfuse__build_list_reduce(lfuse_graph *g, const char *call, lfuse__reduce op, int32_t numbers)
 {
-    char text[LFUSE__DESCRIPTION];
-
     if (g->nodes[numbers].list && !g->nodes[numbers].rank) return build(g, call, LFUSE__LIST_REDUCE, op, numbers);
-    lfuse__build_describe(g, numbers, text, sizeof text);
-    return lfuse__graph_poison(g, LFUSE_ERR_RANK, "%s: the operand is no list of numbers but %s", call, text);
+    return lfuse__graph_poison(g, LFUSE_ERR_RANK, "%s: the operand is no list of numbers but %s", call,
+                               lfuse__describe(g, numbers).text);
 }
 
 lfuse_value lfuse__build_member_elements(lfuse_graph *g, const char *call, int32_t list)

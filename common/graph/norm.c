@@ -22,21 +22,19 @@ static bool read_parameter(const char *call, const char *what, lfuse_value a, lf
     const lfuse_value both[] = {a, *p};
     lfuse_graph *g;
     const lfuse__node *n;
-    char has[LFUSE__DESCRIPTION], needs[LFUSE__DESCRIPTION];
 
     if (is_none(*p)) return true;
     g = lfuse__build_inner_operands(call, 2, both, NULL);
     if (!g || !lfuse__build_tensor(g, call, p->id)) return false;
     n = &g->nodes[p->id];
-    lfuse__build_describe(g, p->id, has, sizeof has);
-    lfuse__build_describe_shape(g, rank, shape, needs, sizeof needs);
     if (n->type != type && n->type != lfuse__wide_type(type)) {
-        lfuse__graph_poison(g, LFUSE_ERR_TYPE, "%s: %s is %s, the operand of type %s", call, what, has,
-                            lfuse_type_name(type));
+        lfuse__graph_poison(g, LFUSE_ERR_TYPE, "%s: %s is %s, the operand of type %s", call, what,
+                            lfuse__describe(g, p->id).text, lfuse_type_name(type));
         return false;
     }
     if (n->rank != rank || (rank && memcmp(n->shape, shape, (size_t)rank * sizeof *shape))) {
-        lfuse__graph_poison(g, LFUSE_ERR_SHAPE, "%s: %s is %s, where %s is needed", call, what, has, needs);
+        lfuse__graph_poison(g, LFUSE_ERR_SHAPE, "%s: %s is %s, where %s is needed", call, what,
+                            lfuse__describe(g, p->id).text, lfuse__describe_shape(g, rank, shape).text);
         return false;
     }
     *p = lfuse__widen(call, *p);
@@ -111,10 +109,8 @@ static bool group_shape(lfuse_graph *g, const char *call, int32_t node, int grou
 {
     const lfuse__node *n = &g->nodes[node];
     lfuse__size_form channels, number;
-    char text[LFUSE__DESCRIPTION];
     int i;
 
-    lfuse__build_describe(g, node, text, sizeof text);
     if (n->rank < 2 || n->rank == LFUSE_MAX_RANK) {
         lfuse__graph_poison(g, LFUSE_ERR_RANK, "%s: rank %d is not in 2 ... %d", call, n->rank, LFUSE_MAX_RANK - 1);
         return false;
@@ -122,7 +118,8 @@ static bool group_shape(lfuse_graph *g, const char *call, int32_t node, int grou
     lfuse__form_of(g, n->shape[1], &channels);
     lfuse__form_of(g, groups, &number);
     if (groups < 1 || !lfuse__form_divide(&channels, &number, &channels)) {
-        lfuse__graph_poison(g, LFUSE_ERR_SHAPE, "%s: axis 1 of %s does not divide into %d groups", call, text, groups);
+        lfuse__graph_poison(g, LFUSE_ERR_SHAPE, "%s: axis 1 of %s does not divide into %d groups", call,
+                            lfuse__describe(g, node).text, groups);
         return false;
     }
     shape[0] = n->shape[0];

@@ -157,16 +157,14 @@ static lfuse_value mirrored(const padding *p, lfuse_value a, int axis)
 static lfuse_value mirrors_around(const padding *p, lfuse_value a, int axis)
 {
     const lfuse_size extent = p->g->nodes[a.id].shape[axis];
-    char of[LFUSE__DESCRIPTION];
     int64_t low, high;
 
     if (!p->before[axis] && !p->after[axis]) return a;
     if (once(p, extent, p->before[axis]) && once(p, extent, p->after[axis])) return mirrored_once(p, a, axis);
     lfuse__size_bounds(p->g, extent, &low, &high);
     if (low > 0) return mirrored(p, a, axis);
-    lfuse__build_describe(p->g, a.id, of, sizeof of);
     return lfuse__graph_poison(p->g, LFUSE_ERR_SHAPE, "%s: axis %d of %s %s empty: there is nothing to mirror", p->call,
-                               axis, of, high ? "may be" : "is");
+                               axis, lfuse__describe(p->g, a.id).text, high ? "may be" : "is");
 }
 
 lfuse_value lfuse_pad_reflect(lfuse_value a, const lfuse_size *before, const lfuse_size *after)

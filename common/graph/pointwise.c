@@ -37,12 +37,8 @@ static const char *operand_name(lfuse__op op, int i)
 
 static lfuse_value types_differ(lfuse_graph *g, lfuse__op op, const char *call, int i, int32_t a, int j, int32_t b)
 {
-    char of_a[LFUSE__DESCRIPTION], of_b[LFUSE__DESCRIPTION];
-
-    lfuse__build_describe(g, a, of_a, sizeof of_a);
-    lfuse__build_describe(g, b, of_b, sizeof of_b);
     return lfuse__graph_poison(g, LFUSE_ERR_TYPE, "%s: types differ: %s is %s, %s is %s", call, operand_name(op, i),
-                               of_a, operand_name(op, j), of_b);
+                               lfuse__describe(g, a).text, operand_name(op, j), lfuse__describe(g, b).text);
 }
 
 /* The one type of the operands of `in` from `first` on; NONE when all are numbers. False when they differ. */
@@ -133,18 +129,18 @@ static bool whole_exponent(lfuse_graph *g, const char *call, int32_t node, lfuse
     return false;
 }
 
-static lfuse_value shapes_differ(lfuse_graph *g, lfuse__op op, const char *call, const int32_t *in)
+/* `what` is wrong with them, which the message lists. Returns false. */
+static bool shapes_differ(lfuse_graph *g, lfuse__op op, const char *call, const int32_t *in, const char *what)
 {
-    char text[3 * (LFUSE__DESCRIPTION + 16)], shape[LFUSE__DESCRIPTION];
+    char text[3 * (sizeof(lfuse__description) + 16)];
     size_t used = 0;
     int i;
 
-    for (i = 0; i < lfuse__ops[op].arity; i++) {
-        lfuse__build_describe(g, in[i], shape, sizeof shape);
+    for (i = 0; i < lfuse__ops[op].arity; i++)
         used += (size_t)snprintf(text + used, sizeof text - used, "%s%s is %s", i ? ", " : "", operand_name(op, i),
-                                 shape);
-    }
-    return lfuse__graph_poison(g, LFUSE_ERR_SHAPE, "%s: shapes do not broadcast: %s", call, text);
+                                 lfuse__describe(g, in[i]).text);
+    lfuse__graph_poison(g, LFUSE_ERR_SHAPE, "%s: %s: %s", call, what, text);
+    return false;
 }
 
 /* Shapes aligned at their last axis; a literal 1 repeats. */
@@ -163,29 +159,12 @@ static bool broadcast(lfuse_graph *g, lfuse__op op, const char *call, lfuse__nod
             const int own = axis - (n->rank - o->rank);
             const lfuse_size e = own < 0 ? 1 : o->shape[own];
             if (e == 1 || e == extent) continue;
-            if (extent != 1) {
-                shapes_differ(g, op, call, in);
-                return false;
-            }
+            if (extent != 1) return shapes_differ(g, op, call, in, "shapes do not broadcast");
             extent = e;
         }
         n->shape[axis] = extent;
     }
     return true;
-}
-
-static void lists_differ(lfuse_graph *g, lfuse__op op, const char *call, const int32_t *in)
-{
-    char text[3 * (LFUSE__DESCRIPTION + 16)], one[LFUSE__DESCRIPTION];
-    size_t used = 0;
-    int i;
-
-    for (i = 0; i < lfuse__ops[op].arity && used < sizeof text; i++) {
-        lfuse__build_describe(g, in[i], one, sizeof one);
-        used += (size_t)snprintf(text + used, sizeof text - used, "%s%s is %s", i ? ", " : "", operand_name(op, i),
-                                 one);
-    }
-    lfuse__graph_poison(g, LFUSE_ERR_SHAPE, "%s: lists do not go together: %s", call, text);
 }
 
 /* The rank of what lists of these ranks (a bit each) give; 1: they do not go together. */
@@ -207,7 +186,6 @@ static bool shape_of_lists(lfuse_graph *g, lfuse__op op, const char *call, lfuse
     unsigned ranks = 0;
     const int arity = lfuse__ops[op].arity;
     const int32_t *in = n->in;
-    char text[LFUSE__DESCRIPTION];
     int i;
 
     n->list = true;
@@ -215,15 +193,11 @@ static bool shape_of_lists(lfuse_graph *g, lfuse__op op, const char *call, lfuse
         const lfuse__node *o = &g->nodes[in[i]];
         if (o->list) ranks |= 1u << -o->rank;
         if (o->list || !o->rank) continue;
-        lfuse__build_describe(g, in[i], text, sizeof text);
         lfuse__graph_poison(g, LFUSE_ERR_RANK, "%s: %s is %s beside a list: lists go with lists and numbers", call,
-                            operand_name(op, i), text);
+                            operand_name(op, i), lfuse__describe(g, in[i]).text);
         return false;
     }
-    if (rank_of_lists(ranks) > 0) {
-        lists_differ(g, op, call, in);
-        return false;
-    }
+    if (rank_of_lists(ranks) > 0) return shapes_differ(g, op, call, in, "lists do not go together");
     n->rank = (int8_t)rank_of_lists(ranks);
     return true;
 }

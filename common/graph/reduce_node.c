@@ -23,7 +23,6 @@ lfuse_value lfuse__build_reduce(lfuse_graph *g, const char *call, lfuse__reduce 
     const lfuse__node *in = &g->nodes[node];
     const lfuse_type type = (lfuse_type)in->type;
     lfuse__node n;
-    char text[LFUSE__DESCRIPTION];
     int i;
 
     if (!lfuse__reduce_takes(op, type))
@@ -38,11 +37,9 @@ lfuse_value lfuse__build_reduce(lfuse_graph *g, const char *call, lfuse__reduce 
             n.shape[n.rank++] = in->shape[i];
             continue;
         }
-        if (!in->shape[i] && lfuse__reduce_needs_elements(op)) {
-            lfuse__build_describe(g, node, text, sizeof text);
+        if (!in->shape[i] && lfuse__reduce_needs_elements(op))
             return lfuse__graph_poison(g, LFUSE_ERR_SHAPE, "%s: axis %d of %s is empty: there is nothing to choose "
-                                       "from", call, i, text);
-        }
+                                       "from", call, i, lfuse__describe(g, node).text);
         n.axes[n.naxes++] = (int8_t)i;
         if (keepdims) n.shape[n.rank++] = 1;
     }

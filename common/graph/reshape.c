@@ -30,7 +30,6 @@ lfuse_value lfuse__build_reshape(lfuse_graph *g, const char *call, int32_t node,
 {
     const lfuse__node *in = &g->nodes[node];
     lfuse__node n = lfuse__build_node(LFUSE__RESHAPE, (lfuse_type)in->type);
-    char from[LFUSE__DESCRIPTION], to[LFUSE__DESCRIPTION];
     lfuse__size_form have, want;
 
     n.rank = (int8_t)rank;
@@ -40,16 +39,14 @@ lfuse_value lfuse__build_reshape(lfuse_graph *g, const char *call, int32_t node,
     if (rest_of(g, in->rank, in->shape, rank, shape, &have) && rest_of(g, rank, shape, in->rank, in->shape, &want) &&
         lfuse__form_equal(&have, &want))
         return lfuse__build_append(g, call, &n);
-    lfuse__build_describe(g, node, from, sizeof from);
-    lfuse__build_describe_shape(g, rank, shape, to, sizeof to);
-    return lfuse__graph_poison(g, LFUSE_ERR_SHAPE, "%s: %s does not have as many elements as %s", call, from, to);
+    return lfuse__graph_poison(g, LFUSE_ERR_SHAPE, "%s: %s does not have as many elements as %s", call,
+                               lfuse__describe(g, node).text, lfuse__describe_shape(g, rank, shape).text);
 }
 
 /* What shape[open] must be for the elements to fit. */
 static bool infer(lfuse_graph *g, const char *call, int32_t node, int rank, lfuse_size *shape, int open)
 {
     const lfuse__node *in = &g->nodes[node];
-    char from[LFUSE__DESCRIPTION], to[LFUSE__DESCRIPTION];
     lfuse__size_form have, others;
     lfuse_size given[LFUSE_MAX_RANK];
     int i, count = 0;
@@ -59,9 +56,8 @@ static bool infer(lfuse_graph *g, const char *call, int32_t node, int rank, lfus
     if (rest_of(g, in->rank, in->shape, count, given, &have) &&
         rest_of(g, count, given, in->rank, in->shape, &others) && lfuse__form_divide(&have, &others, &have))
         return lfuse__size_of_form(g, call, &have, &shape[open]);
-    lfuse__build_describe(g, node, from, sizeof from);
-    lfuse__build_describe_shape(g, rank, shape, to, sizeof to);
-    lfuse__graph_poison(g, LFUSE_ERR_SHAPE, "%s: %s does not fit into %s, whatever extent %d is", call, from, to, open);
+    lfuse__graph_poison(g, LFUSE_ERR_SHAPE, "%s: %s does not fit into %s, whatever extent %d is", call,
+                        lfuse__describe(g, node).text, lfuse__describe_shape(g, rank, shape).text, open);
     return false;
 }
 
@@ -114,15 +110,14 @@ lfuse_value lfuse_squeeze(lfuse_value a, int axis)
     static const char call[] = "lfuse_squeeze";
     lfuse_graph *where, *g = lfuse__build_operands(call, 1, &a, &where);
     lfuse_size shape[LFUSE_MAX_RANK];
-    char text[LFUSE__DESCRIPTION];
     int i, count = 0;
 
     if (!g || !lfuse__build_tensor(g, call, a.id) ||
         !lfuse__build_axis(g, call, axis, g->nodes[a.id].rank, &axis))
         return LFUSE__POISONED(where);
-    lfuse__build_describe(g, a.id, text, sizeof text);
     if (g->nodes[a.id].shape[axis] != 1)
-        return lfuse__graph_poison(g, LFUSE_ERR_SHAPE, "%s: axis %d of %s is not of extent 1", call, axis, text);
+        return lfuse__graph_poison(g, LFUSE_ERR_SHAPE, "%s: axis %d of %s is not of extent 1", call, axis,
+                                   lfuse__describe(g, a.id).text);
     for (i = 0; i < g->nodes[a.id].rank; i++)
         if (i != axis) shape[count++] = g->nodes[a.id].shape[i];
     return lfuse__build_reshape(g, call, a.id, count, shape);

@@ -51,15 +51,13 @@ static lfuse_value outside(lfuse_graph *g, const char *call, int32_t node, int a
                            int64_t step, verdict v)
 {
     lfuse__strbuf text = LFUSE__STRBUF_INIT;
-    char of[LFUSE__DESCRIPTION];
     lfuse_value poison;
 
-    lfuse__build_describe(g, node, of, sizeof of);
     lfuse__size_print(g, count, &text);
     lfuse__strbuf_add(&text, " elements from ");
     lfuse__size_print(g, start, &text);
     poison = lfuse__graph_poison(g, LFUSE_ERR_SHAPE, "%s: %s on in steps of %" PRId64 " %s axis %d of %s", call,
-                                 text.data, step, v == NEVER ? "leave" : "may leave", axis, of);
+                                 text.data, step, v == NEVER ? "leave" : "may leave", axis, lfuse__describe(g, node).text);
     lfuse__strbuf_free(&text);
     return poison;
 }
@@ -135,7 +133,6 @@ void lfuse_split(lfuse_value a, int axis, int count, const lfuse_size *sizes, lf
     static const char call[] = "lfuse_split";
     lfuse_graph *where, *g = lfuse__build_operands(call, 1, &a, &where);
     lfuse__strbuf text = LFUSE__STRBUF_INIT;
-    char of[LFUSE__DESCRIPTION];
     lfuse_size sum = 0, start = 0, size;
     int i;
 
@@ -150,10 +147,9 @@ void lfuse_split(lfuse_value a, int axis, int count, const lfuse_size *sizes, lf
     for (i = 0; i < count; i++)
         if (!lfuse__build_extent(g, call, sizes[i], &size) || !lfuse__size_add(g, call, sum, size, &sum)) return;
     if (sum != g->nodes[a.id].shape[axis]) {
-        lfuse__build_describe(g, a.id, of, sizeof of);
         lfuse__size_print(g, sum, &text);
         lfuse__graph_poison(g, LFUSE_ERR_SHAPE, "%s: %d parts of together %s elements of axis %d of %s", call, count,
-                            text.data, axis, of);
+                            text.data, axis, lfuse__describe(g, a.id).text);
         lfuse__strbuf_free(&text);
         return;
     }
@@ -167,7 +163,6 @@ static bool part_of(lfuse_graph *g, const char *call, int32_t node, int axis, in
 {
     const lfuse_size whole = g->nodes[node].shape[axis];
     lfuse__size_form extent, number;
-    char of[LFUSE__DESCRIPTION];
 
     if (whole >= 0) {
         *size = whole / count + (whole % count != 0);
@@ -176,9 +171,8 @@ static bool part_of(lfuse_graph *g, const char *call, int32_t node, int axis, in
     lfuse__form_of(g, whole, &extent);
     lfuse__form_of(g, count, &number);
     if (lfuse__form_divide(&extent, &number, &extent)) return lfuse__size_of_form(g, call, &extent, size);
-    lfuse__build_describe(g, node, of, sizeof of);
     lfuse__graph_poison(g, LFUSE_ERR_SHAPE, "%s: axis %d of %s has no %d equal parts, whatever the sizes are", call,
-                        axis, of, count);
+                        axis, lfuse__describe(g, node).text, count);
     return false;
 }
 

@@ -61,7 +61,6 @@ lfuse_value lfuse_transpose(lfuse_value a)
 lfuse_value lfuse__build_broadcast(lfuse_graph *g, const char *call, int32_t node, int rank, const lfuse_size *shape)
 {
     const lfuse__node *in = &g->nodes[node];
-    char from[LFUSE__DESCRIPTION], to[LFUSE__DESCRIPTION];
     lfuse__node n = lfuse__build_node(LFUSE__BROADCAST, (lfuse_type)in->type);
     int i, own;
 
@@ -69,14 +68,14 @@ lfuse_value lfuse__build_broadcast(lfuse_graph *g, const char *call, int32_t nod
     if (rank) memcpy(n.shape, shape, (size_t)rank * sizeof *shape);
     n.nin = 1;
     n.in[0] = node;
-    lfuse__build_describe(g, node, from, sizeof from);
-    lfuse__build_describe_shape(g, rank, shape, to, sizeof to);
     if (rank < in->rank)
-        return lfuse__graph_poison(g, LFUSE_ERR_RANK, "%s: from %s to %s: the rank shrinks", call, from, to);
+        return lfuse__graph_poison(g, LFUSE_ERR_RANK, "%s: from %s to %s: the rank shrinks", call,
+                                   lfuse__describe(g, node).text, lfuse__describe_shape(g, rank, shape).text);
     for (i = 0; i < rank; i++) {
         own = i - (rank - in->rank);
         if (own >= 0 && in->shape[own] != 1 && in->shape[own] != n.shape[i])
-            return lfuse__graph_poison(g, LFUSE_ERR_SHAPE, "%s: from %s to %s: axis %d cannot repeat", call, from, to,
+            return lfuse__graph_poison(g, LFUSE_ERR_SHAPE, "%s: from %s to %s: axis %d cannot repeat", call,
+                                       lfuse__describe(g, node).text, lfuse__describe_shape(g, rank, shape).text,
                                        own);
     }
     return lfuse__build_append(g, call, &n);
