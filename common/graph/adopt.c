@@ -49,11 +49,9 @@ bool lfuse__build_is_constant(const lfuse_graph *g, int32_t node)
 
 static lfuse_value checked_cast(lfuse_graph *g, const char *call, int32_t node, lfuse_type type)
 {
-    lfuse__node n = lfuse__build_node(LFUSE__CAST, type);
+    lfuse__node n = lfuse__build_over(LFUSE__CAST, type, node, -1);
 
     n.op = LFUSE__CAST_CHECKED;
-    n.nin = 1;
-    n.in[0] = node;
     return lfuse__build_append(g, call, &n);
 }
 

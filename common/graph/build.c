@@ -156,6 +156,35 @@ lfuse__node lfuse__build_node(lfuse__node_kind kind, lfuse_type type)
     return n;
 }
 
+lfuse__node lfuse__build_over(lfuse__node_kind kind, lfuse_type type, int32_t a, int32_t b)
+{
+    lfuse__node n = lfuse__build_node(kind, type);
+
+    n.nin = b < 0 ? 1 : 2;
+    n.in[0] = a;
+    n.in[1] = b;
+    return n;
+}
+
+void lfuse__build_set_shape(lfuse__node *n, int rank, const lfuse_size *shape)
+{
+    memset(n->shape, 0, sizeof n->shape);
+    if (rank > 0) memcpy(n->shape, shape, (size_t)rank * sizeof *shape);
+    n->rank = (int8_t)rank;
+}
+
+void lfuse__build_set_form(lfuse__node *n, const lfuse__node *like)
+{
+    n->list = like->list;
+    lfuse__build_set_shape(n, like->rank, like->shape);
+}
+
+bool lfuse__same_shape(const lfuse__node *a, const lfuse__node *b)
+{
+    return a->list == b->list && a->rank == b->rank &&
+           (a->rank <= 0 || !memcmp(a->shape, b->shape, (size_t)a->rank * sizeof *a->shape));
+}
+
 /* Whether bytes and strides of the smallest tensor of this shape can be counted; an extent of 0 excuses no other. */
 static bool countable(const lfuse_graph *g, const lfuse__node *n)
 {
@@ -201,12 +230,8 @@ lfuse_value lfuse__build_cast(lfuse_graph *g, const char *call, int32_t node, lf
     lfuse__node n;
 
     if (g->nodes[node].type == type) return (lfuse_value){g, node};
-    n = lfuse__build_node(LFUSE__CAST, type);
-    n.list = g->nodes[node].list;
-    n.rank = g->nodes[node].rank;
-    if (n.rank > 0) memcpy(n.shape, g->nodes[node].shape, (size_t)n.rank * sizeof *n.shape);
-    n.nin = 1;
-    n.in[0] = node;
+    n = lfuse__build_over(LFUSE__CAST, type, node, -1);
+    lfuse__build_set_form(&n, &g->nodes[node]);
     return lfuse__build_append(g, call, &n);
 }
 

@@ -40,6 +40,17 @@ int32_t lfuse__build_name(lfuse_graph *g, const char *call, const char *text, lf
 
 /* A node of `kind` with everything else zero, and no name. */
 lfuse__node lfuse__build_node(lfuse__node_kind kind, lfuse_type type);
+/* The same over the values a and b, or over a alone where b is -1. */
+lfuse__node lfuse__build_over(lfuse__node_kind kind, lfuse_type type, int32_t a, int32_t b);
+static inline void lfuse__build_set_axis(lfuse__node *n, int axis)
+{
+    n->naxes = 1;
+    n->axes[0] = (int8_t)axis;
+}
+/* Extents behind the last are 0. */
+void lfuse__build_set_shape(lfuse__node *n, int rank, const lfuse_size *shape);
+/* Sets list, rank and shape as `like` has them. */
+void lfuse__build_set_form(lfuse__node *n, const lfuse__node *like);
 /* Appends a copy; ERR_OVERFLOW when its elements cannot be counted or the graph is full. */
 lfuse_value lfuse__build_append(lfuse_graph *g, const char *call, const lfuse__node *n);
 /* The value in another type: itself where it has that type. */

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tensors one after the other along an axis. */
-#include <string.h>
-
 #include "common/graph/build.h"
 #include "libfuse/views.h"
 
@@ -14,7 +12,7 @@ static lfuse_value unlike(lfuse_graph *g, lfuse_status status, const char *call,
 lfuse_value lfuse__build_concat(lfuse_graph *g, const char *call, int32_t a, int32_t b, int axis)
 {
     const lfuse__node *x = &g->nodes[a], *y = &g->nodes[b];
-    lfuse__node n = lfuse__build_node(LFUSE__CONCAT, (lfuse_type)x->type);
+    lfuse__node n = lfuse__build_over(LFUSE__CONCAT, (lfuse_type)x->type, a, b);
     int i;
 
     if (x->type != y->type) return unlike(g, LFUSE_ERR_TYPE, call, "types differ", a, b);
@@ -22,13 +20,8 @@ lfuse_value lfuse__build_concat(lfuse_graph *g, const char *call, int32_t a, int
     for (i = 0; i < x->rank; i++)
         if (i != axis && x->shape[i] != y->shape[i])
             return unlike(g, LFUSE_ERR_SHAPE, call, "shapes differ elsewhere than along the axis", a, b);
-    n.rank = x->rank;
-    memcpy(n.shape, x->shape, sizeof n.shape);
-    n.nin = 2;
-    n.in[0] = a;
-    n.in[1] = b;
-    n.naxes = 1;
-    n.axes[0] = (int8_t)axis;
+    lfuse__build_set_form(&n, x);
+    lfuse__build_set_axis(&n, axis);
     if (!lfuse__size_add(g, call, x->shape[axis], y->shape[axis], &n.shape[axis])) return LFUSE__POISONED(g);
     return lfuse__build_append(g, call, &n);
 }
@@ -82,8 +75,7 @@ lfuse_value lfuse_stack(int count, const lfuse_value *values, int axis)
         return lfuse__graph_poison(g, LFUSE_ERR_RANK, "%s: rank %d is not in 0 ... %d", call, rank, LFUSE_MAX_RANK);
     if (!lfuse__build_axis(g, call, axis, rank, &axis)) return v;
     for (i = 0; i < count; i++) {
-        const lfuse__node *x = &g->nodes[values[0].id], *y = &g->nodes[values[i].id];
-        if (x->rank != y->rank || (x->rank && memcmp(x->shape, y->shape, (size_t)x->rank * sizeof *x->shape)))
+        if (!lfuse__same_shape(&g->nodes[values[0].id], &g->nodes[values[i].id]))
             return unlike(g, LFUSE_ERR_SHAPE, call, "shapes differ", values[0].id, values[i].id);
         next = with_axis(g, call, values[i].id, axis);
         if (next.id < 0) return next;

@@ -18,7 +18,7 @@ static bool is_index(lfuse_graph *g, const char *call, int32_t node)
 lfuse_value lfuse__build_gather(lfuse_graph *g, const char *call, int32_t table, int32_t indices)
 {
     const lfuse__node *t = &g->nodes[table], *x = &g->nodes[indices];
-    lfuse__node n = lfuse__build_node(LFUSE__GATHER, (lfuse_type)t->type);
+    lfuse__node n = lfuse__build_over(LFUSE__GATHER, (lfuse_type)t->type, table, indices);
     const int rank = t->rank - 1 + x->rank;
 
     if (!t->rank) return lfuse__graph_poison(g, LFUSE_ERR_RANK, "%s: a table of rank 0 has no rows", call);
@@ -29,16 +29,13 @@ lfuse_value lfuse__build_gather(lfuse_graph *g, const char *call, int32_t table,
     n.rank = (int8_t)rank;
     memcpy(n.shape, x->shape, (size_t)x->rank * sizeof *n.shape);
     memcpy(n.shape + x->rank, t->shape + 1, (size_t)(t->rank - 1) * sizeof *n.shape);
-    n.nin = 2;
-    n.in[0] = table;
-    n.in[1] = indices;
     return lfuse__build_append(g, call, &n);
 }
 
 lfuse_value lfuse__build_gather_along(lfuse_graph *g, const char *call, int32_t table, int32_t indices, int axis)
 {
     const lfuse__node *t = &g->nodes[table], *x = &g->nodes[indices];
-    lfuse__node n = lfuse__build_node(LFUSE__GATHER, (lfuse_type)t->type);
+    lfuse__node n = lfuse__build_over(LFUSE__GATHER, (lfuse_type)t->type, table, indices);
     int i;
 
     if (!is_index(g, call, indices)) return LFUSE__POISONED(g);
@@ -46,13 +43,8 @@ lfuse_value lfuse__build_gather_along(lfuse_graph *g, const char *call, int32_t 
     if (t->rank != x->rank || i < t->rank)
         return lfuse__graph_poison(g, LFUSE_ERR_SHAPE, "%s: shapes differ beside axis %d: %s by the indices %s", call,
                                    axis, lfuse__describe(g, table).text, lfuse__describe(g, indices).text);
-    n.rank = x->rank;
-    memcpy(n.shape, x->shape, sizeof n.shape);
-    n.naxes = 1;
-    n.axes[0] = (int8_t)axis;
-    n.nin = 2;
-    n.in[0] = table;
-    n.in[1] = indices;
+    lfuse__build_set_form(&n, x);
+    lfuse__build_set_axis(&n, axis);
     return lfuse__build_append(g, call, &n);
 }
 
@@ -71,7 +63,7 @@ lfuse_value lfuse__build_scatter_add(lfuse_graph *g, const char *call, int32_t s
                                      lfuse_size rows)
 {
     const lfuse__node *s = &g->nodes[source], *x = &g->nodes[indices];
-    lfuse__node n = lfuse__build_node(LFUSE__SCATTER_ADD, (lfuse_type)s->type);
+    lfuse__node n = lfuse__build_over(LFUSE__SCATTER_ADD, (lfuse_type)s->type, source, indices);
     int i;
 
     if (!is_index(g, call, indices)) return LFUSE__POISONED(g);
@@ -86,9 +78,6 @@ lfuse_value lfuse__build_scatter_add(lfuse_graph *g, const char *call, int32_t s
         return lfuse__graph_poison(g, LFUSE_ERR_RANK, "%s: rank %d is not in 0 ... %d", call, n.rank, LFUSE_MAX_RANK);
     n.shape[0] = rows;
     memcpy(n.shape + 1, s->shape + x->rank, (size_t)(s->rank - x->rank) * sizeof *n.shape);
-    n.nin = 2;
-    n.in[0] = source;
-    n.in[1] = indices;
     return lfuse__build_append(g, call, &n);
 }
 
@@ -126,8 +115,7 @@ lfuse_value lfuse__build_index(lfuse_graph *g, const char *call, int rank, const
 {
     lfuse__node n = lfuse__build_node(LFUSE__INDEX, LFUSE_I64);
 
-    n.rank = (int8_t)rank;
-    if (rank) memcpy(n.shape, shape, (size_t)rank * sizeof *shape);
+    lfuse__build_set_shape(&n, rank, shape);
     return lfuse__build_append(g, call, &n);
 }
 

@@ -143,6 +143,9 @@ struct lfuse_graph {
 /* build.c: the builders' common part. A poisoned or foreign operand poisons the result. */
 lfuse_value lfuse__graph_poison(lfuse_graph *g, lfuse_status status, const char *format, ...) LFUSE_PRINTF(3, 4);
 
+/* build.c: whether both are tensors, or both lists, of one shape. */
+bool lfuse__same_shape(const lfuse__node *a, const lfuse__node *b);
+
 /* extent.c */
 static inline bool lfuse__size_is_number(lfuse_size s) { return s >= LFUSE__SIZE_BASE + (INT64_C(1) << 62); }
 /* Of a symbolic extent, with or without tag: its place in graph->sizes. */

@@ -128,12 +128,6 @@ void lfuse_output(lfuse_graph *graph, const char *name, lfuse_value value)
     lfuse__build_name(g, call, name, LFUSE__NAME_OUTPUT, value.id);
 }
 
-static bool same_shape(const lfuse__node *a, const lfuse__node *b)
-{
-    return a->list == b->list && a->rank == b->rank &&
-           (a->rank <= 0 || !memcmp(a->shape, b->shape, (size_t)a->rank * sizeof *a->shape));
-}
-
 void lfuse_update(lfuse_value input, lfuse_value value)
 {
     static const char call[] = "lfuse_update";
@@ -159,7 +153,7 @@ void lfuse_update(lfuse_value input, lfuse_value value)
     if (value.id < 0) return;
     to = &g->nodes[input.id]; /* the cast may have moved the nodes */
     of = &g->nodes[value.id];
-    if (to->type == of->type && same_shape(to, of))
+    if (to->type == of->type && lfuse__same_shape(to, of))
         name->update = value.id;
     else
         lfuse__graph_poison(g, to->type != of->type ? LFUSE_ERR_TYPE : LFUSE_ERR_SHAPE,

@@ -30,27 +30,21 @@ lfuse_value lfuse__build_line_reduce(lfuse_graph *g, const char *call, lfuse__re
     if (!rank) return no_lines(g, call, list);
     if (type == LFUSE_BOOL || op != LFUSE__REDUCE_SUM)
         return lfuse__graph_poison(g, LFUSE_ERR_TYPE, "%s: does not take type %s", call, lfuse_type_name(type));
-    n = lfuse__build_node(LFUSE__LINE_REDUCE, lfuse__reduce_type(op, type));
+    n = lfuse__build_over(LFUSE__LINE_REDUCE, lfuse__reduce_type(op, type), list, -1);
     n.op = (uint8_t)op;
     n.list = true;
     n.rank = (int8_t)rank;
-    n.naxes = 1;
-    n.axes[0] = (int8_t)axis;
-    n.nin = 1;
-    n.in[0] = list;
+    lfuse__build_set_axis(&n, axis);
     return lfuse__build_append(g, call, &n);
 }
 
 lfuse_value lfuse__build_member_extent(lfuse_graph *g, const char *call, int32_t list, int axis)
 {
-    lfuse__node n = lfuse__build_node(LFUSE__MEMBER_ELEMENTS, LFUSE_I64);
+    lfuse__node n = lfuse__build_over(LFUSE__MEMBER_ELEMENTS, LFUSE_I64, list, -1);
 
     if (g->nodes[list].kind != LFUSE__LIST || g->nodes[list].rank != LFUSE_RANK_MATRIX) return no_lines(g, call, list);
     n.list = true;
-    n.naxes = 1;
-    n.axes[0] = (int8_t)axis;
-    n.nin = 1;
-    n.in[0] = list;
+    lfuse__build_set_axis(&n, axis);
     return lfuse__build_append(g, call, &n);
 }
 

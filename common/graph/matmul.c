@@ -79,12 +79,9 @@ static lfuse_value member_matmul(lfuse_graph *g, const char *call, int32_t a, in
     if (f.precision == LFUSE_PRECISION_TF32)
         return lfuse__graph_poison(g, LFUSE_ERR_UNSUPPORTED, "%s: products of lists have no tf32", call);
     if (!has_form(g, call, &g->nodes[a], &g->nodes[b], f.type, f.precision)) return LFUSE__POISONED(g);
-    n = lfuse__build_node(LFUSE__MATMUL, f.type);
+    n = lfuse__build_over(LFUSE__MATMUL, f.type, a, b);
     n.list = true;
     n.rank = LFUSE_RANK_MATRIX;
-    n.nin = 2;
-    n.in[0] = a;
-    n.in[1] = b;
     for (i = 0; i < 2; i++)
         if (f.transposed & 1u << i) n.axes[n.naxes++] = (int8_t)i;
     return lfuse__build_append(g, call, &n);
@@ -100,13 +97,9 @@ lfuse_value lfuse__build_matmul_as(lfuse_graph *g, const char *call, int32_t a, 
     if (!same_batch(x, y))
         return lfuse__graph_poison(g, LFUSE_ERR_SHAPE, "%s: batch extents differ: a is %s, b is %s", call,
                                    lfuse__describe(g, a).text, lfuse__describe(g, b).text);
-    n = lfuse__build_node(LFUSE__MATMUL, type);
+    n = lfuse__build_over(LFUSE__MATMUL, type, a, b);
     n.op = (uint8_t)precision;
-    n.nin = 2;
-    n.in[0] = a;
-    n.in[1] = b;
-    n.rank = x->rank;
-    memcpy(n.shape, x->shape, sizeof n.shape);
+    lfuse__build_set_form(&n, x);
     n.shape[n.rank - 1] = y->shape[n.rank - 1];
     return lfuse__build_append(g, call, &n);
 }

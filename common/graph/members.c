@@ -20,11 +20,9 @@ static lfuse_value build(lfuse_graph *g, const char *call, lfuse__node_kind kind
 
     if (type == LFUSE_BOOL || lfuse__folds[op].type == LFUSE__FOLD_INDEX)
         return lfuse__graph_poison(g, LFUSE_ERR_TYPE, "%s: does not take type %s", call, lfuse_type_name(type));
-    n = lfuse__build_node(kind, lfuse__reduce_type(op, type));
+    n = lfuse__build_over(kind, lfuse__reduce_type(op, type), in, -1);
     n.op = (uint8_t)op;
     n.list = kind == LFUSE__MEMBER_REDUCE;
-    n.nin = 1;
-    n.in[0] = in;
     return lfuse__build_append(g, call, &n);
 }
 
@@ -43,12 +41,10 @@ lfuse_value lfuse__build_list_reduce(lfuse_graph *g, const char *call, lfuse__re
 
 lfuse_value lfuse__build_member_elements(lfuse_graph *g, const char *call, int32_t list)
 {
-    lfuse__node n = lfuse__build_node(LFUSE__MEMBER_ELEMENTS, LFUSE_I64);
+    lfuse__node n = lfuse__build_over(LFUSE__MEMBER_ELEMENTS, LFUSE_I64, list, -1);
 
     if (g->nodes[list].kind != LFUSE__LIST || !g->nodes[list].rank) return not_a_list(g, call, list);
     n.list = true;
-    n.nin = 1;
-    n.in[0] = list;
     return lfuse__build_append(g, call, &n);
 }
 

@@ -27,10 +27,8 @@ lfuse_value lfuse__build_reduce(lfuse_graph *g, const char *call, lfuse__reduce 
 
     if (!lfuse__reduce_takes(op, type))
         return lfuse__graph_poison(g, LFUSE_ERR_TYPE, "%s: does not take type %s", call, lfuse_type_name(type));
-    n = lfuse__build_node(LFUSE__REDUCE, lfuse__reduce_type(op, type));
+    n = lfuse__build_over(LFUSE__REDUCE, lfuse__reduce_type(op, type), node, -1);
     n.op = (uint8_t)op;
-    n.nin = 1;
-    n.in[0] = node;
     n.keepdims = keepdims;
     for (i = 0; i < in->rank; i++) {
         if (!(set & 1u << i)) {

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The same elements in row-major order, in another shape. */
-#include <string.h>
-
 #include "common/graph/build.h"
 #include "libfuse/views.h"
 
@@ -29,13 +27,10 @@ static bool rest_of(const lfuse_graph *g, int na, const lfuse_size *a, int nb, c
 lfuse_value lfuse__build_reshape(lfuse_graph *g, const char *call, int32_t node, int rank, const lfuse_size *shape)
 {
     const lfuse__node *in = &g->nodes[node];
-    lfuse__node n = lfuse__build_node(LFUSE__RESHAPE, (lfuse_type)in->type);
+    lfuse__node n = lfuse__build_over(LFUSE__RESHAPE, (lfuse_type)in->type, node, -1);
     lfuse__size_form have, want;
 
-    n.rank = (int8_t)rank;
-    if (rank) memcpy(n.shape, shape, (size_t)rank * sizeof *shape);
-    n.nin = 1;
-    n.in[0] = node;
+    lfuse__build_set_shape(&n, rank, shape);
     if (rest_of(g, in->rank, in->shape, rank, shape, &have) && rest_of(g, rank, shape, in->rank, in->shape, &want) &&
         lfuse__form_equal(&have, &want))
         return lfuse__build_append(g, call, &n);

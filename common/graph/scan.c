@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Scans along an axis: the public functions, and their node. */
-#include <string.h>
-
 #include "common/graph/compose.h"
 #include "libfuse/ops.h"
 
@@ -14,14 +12,10 @@ lfuse_value lfuse__build_scan(lfuse_graph *g, const char *call, lfuse__reduce op
 
     if (type == LFUSE_F16 || type == LFUSE_BF16 || !lfuse__op_takes(lfuse__scan_op(op), type))
         return lfuse__graph_poison(g, LFUSE_ERR_TYPE, "%s: does not take type %s", call, lfuse_type_name(type));
-    n = lfuse__build_node(LFUSE__SCAN, type);
+    n = lfuse__build_over(LFUSE__SCAN, type, node, -1);
     n.op = (uint8_t)op;
-    n.nin = 1;
-    n.in[0] = node;
-    n.naxes = 1;
-    n.axes[0] = (int8_t)axis;
-    n.rank = g->nodes[node].rank;
-    memcpy(n.shape, g->nodes[node].shape, sizeof n.shape);
+    lfuse__build_set_axis(&n, axis);
+    lfuse__build_set_form(&n, &g->nodes[node]);
     return lfuse__build_append(g, call, &n);
 }
 

@@ -66,8 +66,7 @@ static bool is_constant(const lfuse_graph *g, int32_t node, double number)
 
 static bool same_form(const lfuse__node *a, const lfuse__node *b)
 {
-    return a->type == b->type && a->list == b->list && a->rank == b->rank &&
-           (a->rank <= 0 || !memcmp(a->shape, b->shape, (size_t)a->rank * sizeof *a->shape));
+    return a->type == b->type && lfuse__same_shape(a, b);
 }
 
 /* Operations that give one operand back, bit for bit: index of that operand and what the other one is. */

@@ -65,18 +65,16 @@ static lfuse_value outside(lfuse_graph *g, const char *call, int32_t node, int a
 lfuse_value lfuse__build_slice(lfuse_graph *g, const char *call, int32_t node, int axis, lfuse_size start,
                                lfuse_size count, int64_t step)
 {
-    lfuse__node n = g->nodes[node];
+    const lfuse__node *in = &g->nodes[node];
+    lfuse__node n = lfuse__build_over(LFUSE__SLICE, (lfuse_type)in->type, node, -1);
     verdict v;
 
     if (!step) return lfuse__graph_poison(g, LFUSE_ERR_INVALID, "%s: the step is 0", call);
-    v = inside(g, n.shape[axis], start, count, step);
+    v = inside(g, in->shape[axis], start, count, step);
     if (v != ALWAYS) return outside(g, call, node, axis, start, count, step, v);
-    n = lfuse__build_node(LFUSE__SLICE, (lfuse_type)n.type);
-    n.rank = g->nodes[node].rank;
-    n.nin = n.naxes = 1;
-    n.in[0] = node;
-    n.axes[0] = (int8_t)axis;
-    for (int i = 0; i < n.rank; i++) n.shape[i] = i == axis ? count : g->nodes[node].shape[i];
+    lfuse__build_set_form(&n, in);
+    lfuse__build_set_axis(&n, axis);
+    n.shape[axis] = count;
     n.start = start;
     n.step = step;
     return lfuse__build_append(g, call, &n);

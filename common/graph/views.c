@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Views: other ways to walk the same elements. */
-#include <string.h>
-
 #include "common/graph/build.h"
 #include "libfuse/views.h"
 
@@ -13,13 +11,11 @@ static bool has_axes(lfuse_graph *g, const char *call, int32_t node)
 
 lfuse_value lfuse__build_permute(lfuse_graph *g, const char *call, int32_t node, const int *axes)
 {
-    lfuse__node n = lfuse__build_node(LFUSE__PERMUTE, (lfuse_type)g->nodes[node].type);
+    lfuse__node n = lfuse__build_over(LFUSE__PERMUTE, (lfuse_type)g->nodes[node].type, node, -1);
     unsigned seen = 0;
     int i;
 
     n.rank = n.naxes = g->nodes[node].rank;
-    n.nin = 1;
-    n.in[0] = node;
     for (i = 0; i < n.rank; i++) {
         if (axes[i] < 0 || axes[i] >= n.rank)
             return lfuse__graph_poison(g, LFUSE_ERR_SHAPE, "%s: axes[%d] is %d, the rank %d", call, i, axes[i], n.rank);
@@ -61,13 +57,10 @@ lfuse_value lfuse_transpose(lfuse_value a)
 lfuse_value lfuse__build_broadcast(lfuse_graph *g, const char *call, int32_t node, int rank, const lfuse_size *shape)
 {
     const lfuse__node *in = &g->nodes[node];
-    lfuse__node n = lfuse__build_node(LFUSE__BROADCAST, (lfuse_type)in->type);
+    lfuse__node n = lfuse__build_over(LFUSE__BROADCAST, (lfuse_type)in->type, node, -1);
     int i, own;
 
-    n.rank = (int8_t)rank;
-    if (rank) memcpy(n.shape, shape, (size_t)rank * sizeof *shape);
-    n.nin = 1;
-    n.in[0] = node;
+    lfuse__build_set_shape(&n, rank, shape);
     if (rank < in->rank)
         return lfuse__graph_poison(g, LFUSE_ERR_RANK, "%s: from %s to %s: the rank shrinks", call,
                                    lfuse__describe(g, node).text, lfuse__describe_shape(g, rank, shape).text);

@@ -35,8 +35,7 @@ static bool sums_rows(const lfuse__draft *d, int32_t node, const lfuse__node *pr
 
     if (n->kind != LFUSE__REDUCE || n->op != LFUSE__REDUCE_SUM || n->naxes != 1 || n->axes[0]) return false;
     of = lfuse__draft_node(d, n->in[0]);
-    return !of->list && of->rank == 2 && !memcmp(of->shape, product->shape, 2 * sizeof *of->shape) &&
-           lfuse__register_type((lfuse_type)of->type) == LFUSE_F32 &&
+    return lfuse__same_shape(of, product) && lfuse__register_type((lfuse_type)of->type) == LFUSE_F32 &&
            lfuse__register_type((lfuse_type)n->type) == LFUSE_F32;
 }
 
@@ -48,7 +47,7 @@ static bool holds(const lfuse__draft *d, int32_t node, const lfuse__node *produc
     if (n->list || d->nodes[node].recomputed || d->nodes[node].part != LFUSE__PART_NONE ||
         !lfuse__draft_pointwise(d, node))
         return false;
-    return d->nodes[node].signature.row || (n->rank == 2 && !memcmp(n->shape, product->shape, 2 * sizeof *n->shape));
+    return d->nodes[node].signature.row || lfuse__same_shape(n, product);
 }
 
 bool lfuse__product_sums(const lfuse__draft *d, int32_t matmul, int32_t region)

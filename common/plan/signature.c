@@ -74,9 +74,8 @@ static bool same_loop(const reduction *x, const reduction *y)
 {
     const lfuse__node *s = loop_of(x->d, x->node), *t = loop_of(y->d, y->node);
 
-    return !is_scan(x->d, x->node) && !is_scan(y->d, y->node) && s->rank == t->rank &&
-           reduced_axes(x->d, x->node) == reduced_axes(y->d, y->node) &&
-           !memcmp(s->shape, t->shape, (size_t)s->rank * sizeof *s->shape);
+    return !is_scan(x->d, x->node) && !is_scan(y->d, y->node) && lfuse__same_shape(s, t) &&
+           reduced_axes(x->d, x->node) == reduced_axes(y->d, y->node);
 }
 
 static void sign_reduction(lfuse__draft *d, int32_t node, int32_t root)
@@ -181,9 +180,7 @@ static bool behind(const lfuse__draft *d, int32_t node, const lfuse__signature *
     s->root = from->root;
     s->row = false;
     identity(s->frame, n->rank);
-    if (n->rank == loop->rank && !memcmp(n->shape, loop->shape, (size_t)n->rank * sizeof *n->shape) &&
-        keeps_row(d, s, node, from, walk))
-        return true;
+    if (lfuse__same_shape(n, loop) && keeps_row(d, s, node, from, walk)) return true;
     if (!from->row || !plain(d, n, walk, to)) return false;
     s->row = true;
     memset(s->frame, -1, sizeof s->frame);

@@ -16,15 +16,7 @@ static int32_t source(const lfuse__lowering *l, const lfuse__node *form, int32_t
     const int32_t node = l->values[value].node;
     const lfuse__node *n = node < 0 ? NULL : &l->g->nodes[node];
 
-    if (!n || n->kind != LFUSE__RESHAPE || n->rank != form->rank ||
-        memcmp(n->shape, form->shape, (size_t)n->rank * sizeof *n->shape))
-        return -1;
-    return n->in[0];
-}
-
-static bool same_shape(const lfuse__node *a, const lfuse__node *b)
-{
-    return a->rank == b->rank && !memcmp(a->shape, b->shape, (size_t)a->rank * sizeof *a->shape);
+    return n && n->kind == LFUSE__RESHAPE && lfuse__same_shape(n, form) ? n->in[0] : -1;
 }
 
 /* Sets the axes of a group in the new shape: those of `to`, or ones where the operand repeats along all of them. */
@@ -98,7 +90,7 @@ int32_t lfuse__lower_sink(lfuse__lowering *l, const lfuse__node *form, const int
     for (i = 0; i < form->nin; i++) {
         const int32_t node = source(l, form, in[i]);
         const lfuse__node *x = &l->values[in[i]].form;
-        if (node >= 0 && same_shape(&l->g->nodes[node], &to)) of[i] = lfuse__lower_value(l, node);
+        if (node >= 0 && lfuse__same_shape(&l->g->nodes[node], &to)) of[i] = lfuse__lower_value(l, node);
         else if (x->rank && !seen_in(l, form, x, &to, shapes[i])) return -1;
     }
     for (i = 0; i < form->nin; i++) {

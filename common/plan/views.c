@@ -173,12 +173,8 @@ int32_t lfuse__draft_operand(const lfuse__draft *d, int32_t node, int i, lfuse__
 bool lfuse__draft_same_index(const lfuse__draft *d, int32_t node, const lfuse__view *walk)
 {
     const lfuse__node *n = lfuse__draft_node(d, node), *b = lfuse__draft_node(d, walk->base);
-    int i;
 
-    if (n->rank != b->rank || n->list != b->list) return false;
-    for (i = 0; i < n->rank && !n->list; i++)
-        if (n->shape[i] != b->shape[i]) return false;
-    return lfuse__view_linear(d, node, walk);
+    return lfuse__same_shape(n, b) && lfuse__view_linear(d, node, walk);
 }
 
 /* Whether the walkers of one axis of the memory go on where the next one ends, in whatever order. */

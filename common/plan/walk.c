@@ -283,7 +283,7 @@ bool lfuse__view_reshape(const lfuse__draft *d, const lfuse__view *v, int32_t fr
 {
     const lfuse__node *a = lfuse__draft_node(d, from), *b = lfuse__draft_node(d, to);
 
-    if (a->rank == b->rank && !memcmp(a->shape, b->shape, sizeof a->shape)) {
+    if (lfuse__same_shape(a, b)) {
         *out = *v;
         return true;
     }
