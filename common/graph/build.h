@@ -147,7 +147,7 @@ bool lfuse__build_lists_only(lfuse_graph *g, const char *call, int32_t a, int32_
 typedef struct lfuse__description {
     char text[80];
 } lfuse__description;
-/* Returns "f32 [batch, 64]", "a list of f32", "a number" ...; an argument of a message is lfuse__describe(g, a).text. */
+/* Returns "f32 [batch, 64]", "a list of f32", "a number" ... A message takes lfuse__describe(g, a).text. */
 lfuse__description lfuse__describe(const lfuse_graph *g, int32_t node);
 /* Returns "[batch, 64]". */
 lfuse__description lfuse__describe_shape(const lfuse_graph *g, int rank, const lfuse_size *shape);

@@ -15,40 +15,11 @@
 /* Limits that keep a hostile graph from exhausting the machine. */
 enum { LFUSE__MAX_NODES = 65536, LFUSE__MAX_NAME = 63, LFUSE__MAX_NUMBER_COST = 4096 };
 
+/* nodes.def says what each is. */
 typedef enum lfuse__node_kind {
-    LFUSE__INPUT, /* tensor given with each run; `name` indexes graph->names (so for the next three) */
-    LFUSE__FROZEN,
-    LFUSE__LIST,
-    LFUSE__SCALAR,
-    LFUSE__CONSTANT,   /* `number` */
-    LFUSE__POINTWISE,  /* `op` over in[0 .. arity-1]; shapes equal, or broadcast (literal 1, missing axes, rank 0) */
-    LFUSE__CAST,       /* to `type`; `op`: LFUSE__CAST_CHECKED or 0 */
-    LFUSE__PERMUTE,    /* axis i is axis axes[i] of in[0] */
-    LFUSE__BROADCAST,  /* in[0] repeated up to this shape */
-    LFUSE__REDUCE,     /* lfuse__reduce `op` over axes[0 .. naxes-1], sorted ascending; keepdims leaves literal 1. Sums
-                          and products of f16 and bf16 have type f32, of integers i64 */
-    LFUSE__SCAN,       /* lfuse__reduce `op` of scans.def along axes[0], in the operand's type and shape: element i is
-                          what elements 0 ... i are put together */
-    LFUSE__MEMBER_REDUCE, /* lfuse__reduce `op` over each member: list -> list of numbers (list and rank 0); types as of
-                             REDUCE */
-    LFUSE__LIST_REDUCE,   /* lfuse__reduce `op` over a list of numbers, in its order: a tensor of rank 0 */
-    LFUSE__LINE_REDUCE,   /* lfuse__reduce `op` along axes[0]: 0: each row of a list of rank MATRIX (gives ROWS) or of
-                             the numbers of a matrix' rows or columns (gives MATRICES); 1: each column (gives COLUMNS).
-                             Types as of REDUCE */
-    LFUSE__MEMBER_ELEMENTS, /* of a LIST: the number of elements of each member, i64; with axes[0] the rows (0) or
-                             columns (1) of its matrices, or its rank (2) */
-    LFUSE__MATMUL,     /* in[0] [..., m, k], in[1] [..., k, n], the batch axes before them equal; `op` is the
-                          lfuse_precision, FULL or TF32; of f16 and bf16 the type is theirs or f32. Or lists of rank
-                          MATRIX, member by member, where axes are the operands (0, 1) that are taken transposed */
-    LFUSE__RESHAPE,    /* the elements of in[0] in row-major order, in this shape */
-    LFUSE__SLICE,      /* along axes[0]: element i is element `start` + i `step` of in[0] */
-    LFUSE__CONCAT,     /* in[0], then in[1], along axes[0]; longer ones are chains of these */
-    LFUSE__GATHER,     /* in[0] [n, rest], in[1] i32 or i64 indices: [indices, rest]; rows out of range are zeros. With
-                          an axis element by element along it: in[1] is of the shape of in[0] but for that axis, and the
-                          result of the shape of in[1] */
-    LFUSE__SCATTER_ADD, /* its adjoint: in[0] [indices, rest], in[1] indices: [n, rest] */
-    LFUSE__EXTENT,     /* a number: the extent shape[0] (rank 0 all the same) */
-    LFUSE__INDEX       /* i64: of each element its own row-major index in this shape */
+#define LFUSE__NODE(kind, ...) LFUSE__##kind,
+#include "common/graph/nodes.def"
+    LFUSE__NODE_KINDS
 } lfuse__node_kind;
 
 /* Of a number, to an integer type or bool: a run whose number the type cannot hold exactly is refused. */

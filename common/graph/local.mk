@@ -4,7 +4,7 @@ libfuse_core_la_SOURCES += \
 	%reldir%/compose.h %reldir%/concat.c %reldir%/extent.c %reldir%/form.c %reldir%/gather.c %reldir%/graph.h \
 	%reldir%/input.c %reldir%/mistake.c %reldir%/name.c \
 	%reldir%/lines.c %reldir%/matmul.c %reldir%/matmul_as.c %reldir%/members.c %reldir%/moments.c \
-	%reldir%/norm.c %reldir%/number.c %reldir%/op.c %reldir%/op.h %reldir%/ops.def %reldir%/pad.c \
+	%reldir%/nodes.def %reldir%/norm.c %reldir%/number.c %reldir%/op.c %reldir%/op.h %reldir%/ops.def %reldir%/pad.c \
 	%reldir%/parse.c %reldir%/pointwise.c %reldir%/print.c %reldir%/random.c %reldir%/reduce.c %reldir%/reduce.h \
 	%reldir%/reduce_node.c \
 	%reldir%/reductions.def %reldir%/reshape.c %reldir%/simplify.c \

@@ -39,7 +39,8 @@ static bool fit(lfuse_graph *g, const char *call, int32_t a, int32_t b, bool may
     if (x->list || y->list ? x->rank != LFUSE_RANK_MATRIX || y->rank != LFUSE_RANK_MATRIX : x->rank < 2 || y->rank < 2)
         lfuse__graph_poison(g, LFUSE_ERR_RANK, x->list || y->list
                             ? "%s: a list of matrices (LFUSE_RANK_MATRIX) goes with another one: a is %s, b is %s"
-                            : "%s: operands of rank 2 or more are needed: a is %s, b is %s", call, of_a.text, of_b.text);
+                            : "%s: operands of rank 2 or more are needed: a is %s, b is %s", call, of_a.text,
+                            of_b.text);
     else if (x->type != y->type && !(may_mix && mixed((lfuse_type)x->type, (lfuse_type)y->type)))
         lfuse__graph_poison(g, LFUSE_ERR_TYPE, "%s: types differ: a is %s, b is %s", call, of_a.text, of_b.text);
     else if (!lfuse__is_floating((lfuse_type)x->type))

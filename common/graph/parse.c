@@ -50,24 +50,21 @@ static lfuse_status read_size_line(lfuse__reader *r, const char *word)
 
 static bool find_kind(const char *word, lfuse__node *n)
 {
+    static const struct range {
+        int first, end;
+    } ops[] = {
+#define LFUSE__NODE(kind, word, first, end, ...) {first, end},
+#include "common/graph/nodes.def"
+    };
     int kind, op;
 
-    for (kind = LFUSE__INPUT; kind <= LFUSE__INDEX; kind++) {
-        const bool reduces = kind == LFUSE__REDUCE || kind == LFUSE__MEMBER_REDUCE ||
-                             kind == LFUSE__LIST_REDUCE || kind == LFUSE__LINE_REDUCE;
-        const int count = kind == LFUSE__POINTWISE ? (int)LFUSE__OP_COUNT
-                          : reduces                ? (int)LFUSE__REDUCE_COUNT
-                          : kind == LFUSE__SCAN    ? (int)LFUSE__FOLD_COUNT
-                          : kind == LFUSE__MATMUL  ? LFUSE_PRECISION_TF32 + 1
-                          : kind == LFUSE__CAST    ? LFUSE__CAST_COUNT
-                                                   : 1;
-        for (op = kind == LFUSE__SCAN ? LFUSE__REDUCE_COUNT + 1 : 0; op < count; op++)
+    for (kind = 0; kind < LFUSE__NODE_KINDS; kind++)
+        for (op = ops[kind].first; op < ops[kind].end; op++)
             if (!strcmp(word, lfuse__node_word((lfuse__node_kind)kind, op))) {
                 *n = lfuse__build_node((lfuse__node_kind)kind, LFUSE_TYPE_NONE);
                 n->op = (uint8_t)op;
                 return true;
             }
-    }
     return false;
 }
 
@@ -139,56 +136,51 @@ static lfuse_status read_fields(lfuse__reader *r, lfuse__node *n)
     return lfuse__read_char(r, ')');
 }
 
-static int operands_of(const lfuse__node *n)
+static int operands_of(lfuse__node_kind kind, int op)
 {
-    switch ((lfuse__node_kind)n->kind) {
-    case LFUSE__POINTWISE: return lfuse__ops[n->op].arity;
-    case LFUSE__CAST:
-    case LFUSE__PERMUTE:
-    case LFUSE__BROADCAST:
-    case LFUSE__RESHAPE:
-    case LFUSE__SLICE:
-    case LFUSE__REDUCE:
-    case LFUSE__SCAN:
-    case LFUSE__MEMBER_REDUCE:
-    case LFUSE__LIST_REDUCE:
-    case LFUSE__LINE_REDUCE:
-    case LFUSE__MEMBER_ELEMENTS: return 1;
-    case LFUSE__MATMUL:
-    case LFUSE__CONCAT:
-    case LFUSE__GATHER:
-    case LFUSE__SCATTER_ADD: return 2;
-    default: return 0;
+    switch (kind) {
+#define LFUSE__NODE(kind, word, first, end, operands, ...) case LFUSE__##kind: return operands;
+#include "common/graph/nodes.def"
+    case LFUSE__NODE_KINDS: break;
     }
+    return 0;
 }
 
-/* The kinds whose operands are tensors: their builders rely on it, and on axes that are there. */
-static lfuse_status check_operands(lfuse__reader *r, const lfuse__node *n)
+/* How many axes a node over tensors has; ANY of other nodes. */
+enum { ANY = -1 };
+static int axes_of(const lfuse__node *n, const lfuse__node *in)
+{
+    switch ((lfuse__node_kind)n->kind) {
+#define LFUSE__NODE(kind, word, first, end, operands, axes, ...) case LFUSE__##kind: return axes;
+#include "common/graph/nodes.def"
+    case LFUSE__NODE_KINDS: break;
+    }
+    return ANY;
+}
+
+/* What the builders of nodes over lists rely on. */
+static lfuse_status check_list_axes(const lfuse__reader *r, const lfuse__node *n)
+{
+    int i;
+
+    if (n->kind == LFUSE__LINE_REDUCE && (n->naxes != 1 || n->axes[0] > 1))
+        return lfuse__read_failed(r, "lines along no axis, 0 or 1");
+    if (n->kind == LFUSE__MEMBER_ELEMENTS && (n->naxes > 1 || n->axes[0] > 2))
+        return lfuse__read_failed(r, "an extent of members that is none");
+    for (i = 0; i < n->naxes && n->kind == LFUSE__MATMUL; i++)
+        if (!r->g->nodes[n->in[0]].list || n->axes[i] > 1 || (i && n->axes[i] == n->axes[0]))
+            return lfuse__read_failed(r, "operand %d of a product transposed", n->axes[i]);
+    return LFUSE_OK;
+}
+
+/* The builders of nodes over tensors rely on tensors, and on axes that are there. */
+static lfuse_status check_operands(const lfuse__reader *r, const lfuse__node *n)
 {
     const lfuse__node *in = n->nin ? &r->g->nodes[n->in[0]] : NULL;
-    int i, count = 0;
+    const int count = axes_of(n, in);
+    int i;
 
-    switch ((lfuse__node_kind)n->kind) {
-    case LFUSE__PERMUTE: count = in->rank; break;
-    case LFUSE__SLICE:
-    case LFUSE__SCAN:
-    case LFUSE__CONCAT: count = 1; break;
-    case LFUSE__REDUCE: count = n->naxes ? n->naxes : 1; break;
-    case LFUSE__LINE_REDUCE:
-        return n->naxes == 1 && n->axes[0] < 2 ? LFUSE_OK : lfuse__read_failed(r, "lines along no axis, 0 or 1");
-    case LFUSE__MEMBER_ELEMENTS:
-        return n->naxes < 2 && n->axes[0] < 3 ? LFUSE_OK : lfuse__read_failed(r, "an extent of members that is none");
-    case LFUSE__MATMUL:
-        for (i = 0; i < n->naxes; i++)
-            if (!in->list || n->axes[i] > 1 || (i && n->axes[i] == n->axes[0]))
-                return lfuse__read_failed(r, "operand %d of a product transposed", n->axes[i]);
-        return LFUSE_OK;
-    case LFUSE__GATHER: count = n->naxes ? 1 : 0; break;
-    case LFUSE__BROADCAST:
-    case LFUSE__RESHAPE:
-    case LFUSE__SCATTER_ADD: break;
-    default: return LFUSE_OK;
-    }
+    if (count == ANY) return check_list_axes(r, n);
     for (i = 0; i < n->nin; i++)
         if (!lfuse__build_tensor(r->g, call, n->in[i])) return lfuse__read_built(r);
     if (n->naxes != count) return lfuse__read_failed(r, "%d axes where %d are needed", n->naxes, count);
@@ -203,47 +195,17 @@ static lfuse_value build(lfuse_graph *g, const lfuse__node *n)
     int axes[LFUSE_MAX_RANK], i;
     unsigned set = 0;
 
-    for (i = 0; i < n->naxes; i++) {
+    for (i = 0; i < LFUSE_MAX_RANK; i++) {
         axes[i] = n->axes[i];
-        set |= 1u << n->axes[i];
+        if (i < n->naxes) set |= 1u << n->axes[i];
     }
     switch ((lfuse__node_kind)n->kind) {
-    case LFUSE__POINTWISE: return lfuse__build_pointwise(g, call, (lfuse__op)n->op, n->in);
-    case LFUSE__CAST:
-        if (n->op == LFUSE__CAST_CHECKED) return lfuse__build_adopt(g, call, "a", n->in[0], (lfuse_type)n->type);
-        return lfuse__build_cast(g, call, n->in[0], (lfuse_type)n->type);
-    case LFUSE__PERMUTE: return lfuse__build_permute(g, call, n->in[0], axes);
-    case LFUSE__BROADCAST: return lfuse__build_broadcast(g, call, n->in[0], n->rank, n->shape);
-    case LFUSE__RESHAPE: return lfuse__build_reshape(g, call, n->in[0], n->rank, n->shape);
-    case LFUSE__SLICE:
-        return lfuse__build_slice(g, call, n->in[0], n->axes[0], n->start, n->shape[n->axes[0]], n->step);
-    case LFUSE__CONCAT: return lfuse__build_concat(g, call, n->in[0], n->in[1], n->axes[0]);
-    case LFUSE__GATHER:
-        return n->naxes ? lfuse__build_gather_along(g, call, n->in[0], n->in[1], n->axes[0])
-                        : lfuse__build_gather(g, call, n->in[0], n->in[1]);
-    case LFUSE__SCATTER_ADD: return lfuse__build_scatter_add(g, call, n->in[0], n->in[1], n->shape[0]);
-    case LFUSE__REDUCE: return lfuse__build_reduce(g, call, (lfuse__reduce)n->op, n->in[0], set, n->keepdims);
-    case LFUSE__SCAN: return lfuse__build_scan(g, call, (lfuse__reduce)n->op, n->in[0], n->axes[0]);
-    case LFUSE__MEMBER_REDUCE: return lfuse__build_member_reduce(g, call, (lfuse__reduce)n->op, n->in[0]);
-    case LFUSE__LIST_REDUCE: return lfuse__build_list_reduce(g, call, (lfuse__reduce)n->op, n->in[0]);
-    case LFUSE__LINE_REDUCE: return lfuse__build_line_reduce(g, call, (lfuse__reduce)n->op, n->in[0], n->axes[0]);
-    case LFUSE__MEMBER_ELEMENTS:
-        return n->naxes ? lfuse__build_member_extent(g, call, n->in[0], n->axes[0])
-                        : lfuse__build_member_elements(g, call, n->in[0]);
-    case LFUSE__MATMUL:
-        if (g->nodes[n->in[0]].list || g->nodes[n->in[1]].list)
-            return lfuse__build_product(g, call, n->in[0], n->in[1],
-                                        (lfuse__product_form){(lfuse_type)n->type, (lfuse_precision)n->op, true, set});
-        return lfuse__build_matmul_as(g, call, n->in[0], n->in[1], (lfuse_type)n->type, (lfuse_precision)n->op);
-    case LFUSE__EXTENT: return lfuse__build_extent_number(g, call, n->shape[0]);
-    case LFUSE__INDEX: return lfuse__build_index(g, call, n->rank, n->shape);
-    case LFUSE__INPUT:
-    case LFUSE__FROZEN:
-    case LFUSE__LIST:
-    case LFUSE__SCALAR:
-    case LFUSE__CONSTANT: break;
+#define AS_READ lfuse__build_append(g, call, n)
+#define LFUSE__NODE(kind, word, first, end, operands, axes, build) case LFUSE__##kind: return build;
+#include "common/graph/nodes.def"
+    case LFUSE__NODE_KINDS: break;
     }
-    return lfuse__build_append(g, call, n);
+    return LFUSE__POISONED(g);
 }
 
 /* What has no operands is taken as it is written. */
@@ -276,6 +238,7 @@ static lfuse_status read_value_line(lfuse__reader *r)
     int64_t given;
     lfuse_value v;
     lfuse__node n;
+    int operands;
 
     LFUSE__TRY(lfuse__read_integer(r, &given));
     if (given != index)
@@ -284,8 +247,8 @@ static lfuse_status read_value_line(lfuse__reader *r)
     LFUSE__TRY(lfuse__read_word(r, word));
     if (!find_kind(word, &n)) return lfuse__read_failed(r, "\"%s\" is no function", word);
     LFUSE__TRY(read_fields(r, &n));
-    if (n.nin != operands_of(&n))
-        return lfuse__read_failed(r, "%s with %d operands, not %d", word, n.nin, operands_of(&n));
+    operands = operands_of((lfuse__node_kind)n.kind, n.op);
+    if (n.nin != operands) return lfuse__read_failed(r, "%s with %d operands, not %d", word, n.nin, operands);
     if (!plain(&n)) return lfuse__read_failed(r, "%s of a type or kind that it has not", word);
     LFUSE__TRY(check_operands(r, &n));
     if (n.kind == LFUSE__SCALAR || n.kind == LFUSE__CONSTANT) n.cost = 1;
@@ -345,9 +308,8 @@ static lfuse_status all_named(lfuse__reader *r)
 
     for (i = 0; i < r->g->nnodes; i++) {
         const lfuse__node *n = &r->g->nodes[i];
-        const bool named = n->kind == LFUSE__INPUT || n->kind == LFUSE__FROZEN || n->kind == LFUSE__LIST ||
-                           n->kind == LFUSE__SCALAR;
-        if (named && n->name < 0) return lfuse__read_failed(r, "%%%d has no line that names it", (int)i);
+        if (n->kind <= LFUSE__SCALAR && n->name < 0)
+            return lfuse__read_failed(r, "%%%d has no line that names it", (int)i);
     }
     return LFUSE_OK;
 }

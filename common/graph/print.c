@@ -6,14 +6,6 @@
 #include "common/base/real.h"
 #include "common/graph/graph.h"
 
-static const char *const kinds[] = {
-    [LFUSE__INPUT] = "input",       [LFUSE__FROZEN] = "frozen",           [LFUSE__LIST] = "list",
-    [LFUSE__SCALAR] = "scalar",     [LFUSE__CONSTANT] = "constant",       [LFUSE__CAST] = "cast",
-    [LFUSE__PERMUTE] = "permute",   [LFUSE__BROADCAST] = "broadcast",     [LFUSE__MEMBER_ELEMENTS] = "member_elements",
-    [LFUSE__MATMUL] = "matmul",     [LFUSE__RESHAPE] = "reshape",         [LFUSE__SLICE] = "slice",
-    [LFUSE__CONCAT] = "concat",     [LFUSE__GATHER] = "gather",           [LFUSE__SCATTER_ADD] = "scatter_add",
-    [LFUSE__EXTENT] = "extent",     [LFUSE__INDEX] = "index",
-};
 /* By rank, from 0 down. */
 static const char *const list_ranks[] = { "numbers", "members", "matrix", "rows", "columns", "matrices" };
 static const char *const name_kinds[] = {
@@ -24,16 +16,11 @@ static const char *const name_kinds[] = {
 const char *lfuse__node_word(lfuse__node_kind kind, int op)
 {
     switch (kind) {
-    case LFUSE__POINTWISE: return lfuse__ops[op].name;
-    case LFUSE__REDUCE:
-    case LFUSE__SCAN: return lfuse__folds[op].name;
-    case LFUSE__MEMBER_REDUCE: return lfuse__folds[op].of_members;
-    case LFUSE__LIST_REDUCE: return lfuse__folds[op].of_lists;
-    case LFUSE__LINE_REDUCE: return lfuse__folds[op].of_lines;
-    case LFUSE__MATMUL: return op == LFUSE_PRECISION_TF32 ? "matmul_tf32" : kinds[kind];
-    case LFUSE__CAST: return op == LFUSE__CAST_CHECKED ? "checked_cast" : kinds[kind];
-    default: return kinds[kind];
+#define LFUSE__NODE(kind, word, ...) case LFUSE__##kind: return word;
+#include "common/graph/nodes.def"
+    case LFUSE__NODE_KINDS: break;
     }
+    return NULL;
 }
 
 const char *lfuse__list_word(int rank)

@@ -57,7 +57,8 @@ static lfuse_value outside(lfuse_graph *g, const char *call, int32_t node, int a
     lfuse__strbuf_add(&text, " elements from ");
     lfuse__size_print(g, start, &text);
     poison = lfuse__graph_poison(g, LFUSE_ERR_SHAPE, "%s: %s on in steps of %" PRId64 " %s axis %d of %s", call,
-                                 text.data, step, v == NEVER ? "leave" : "may leave", axis, lfuse__describe(g, node).text);
+                                 text.data, step, v == NEVER ? "leave" : "may leave", axis,
+                                 lfuse__describe(g, node).text);
     lfuse__strbuf_free(&text);
     return poison;
 }
