@@ -193,6 +193,15 @@ bool lfuse__size_divide(lfuse_graph *g, const char *call, lfuse_size a, int64_t 
     return append(g, call, &e, pieces);
 }
 
+bool lfuse__size_quotient(lfuse_graph *g, const char *call, lfuse_size a, lfuse_size b, lfuse_size *quotient)
+{
+    lfuse__size_form x, y;
+
+    lfuse__form_of(g, a, &x);
+    lfuse__form_of(g, b, &y);
+    return lfuse__form_divide(&x, &y, &x) && lfuse__size_of_form(g, call, &x, quotient);
+}
+
 bool lfuse__size_of_form(lfuse_graph *g, const char *call, const lfuse__size_form *f, lfuse_size *size)
 {
     lfuse_size term;

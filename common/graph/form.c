@@ -154,6 +154,17 @@ bool lfuse__form_equal(const lfuse__size_form *a, const lfuse__size_form *b)
     return true;
 }
 
+bool lfuse__size_difference(const lfuse_graph *g, lfuse_size a, lfuse_size b, int64_t *low, int64_t *high)
+{
+    lfuse__size_form x, y;
+
+    lfuse__form_of(g, a, &x);
+    lfuse__form_of(g, b, &y);
+    if (!lfuse__form_add(&x, &y, -1, &x)) return false;
+    lfuse__form_bounds(g, &x, low, high);
+    return true;
+}
+
 static int64_t add(int64_t a, int64_t b)
 {
     int64_t sum;

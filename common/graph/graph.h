@@ -132,6 +132,8 @@ bool lfuse__size_add(lfuse_graph *g, const char *call, lfuse_size a, lfuse_size 
 bool lfuse__size_multiply(lfuse_graph *g, const char *call, lfuse_size a, lfuse_size b, lfuse_size *product);
 /* How many pieces of `by` elements cover the size, which is not negative. */
 bool lfuse__size_divide(lfuse_graph *g, const char *call, lfuse_size a, int64_t by, lfuse_size *pieces);
+/* a / b. False where that is no whole number for all sizes, which is no mistake, or where b is no single product. */
+bool lfuse__size_quotient(lfuse_graph *g, const char *call, lfuse_size a, lfuse_size b, lfuse_size *quotient);
 /* The size that a form stands for. */
 bool lfuse__size_of_form(lfuse_graph *g, const char *call, const lfuse__size_form *f, lfuse_size *size);
 /* Lowest and highest value within the variables' bounds. */
@@ -149,6 +151,8 @@ bool lfuse__form_multiply(const lfuse__size_form *a, const lfuse__size_form *b, 
 /* a / b for b of one term; false also when it is no whole number for all sizes. */
 bool lfuse__form_divide(const lfuse__size_form *a, const lfuse__size_form *b, lfuse__size_form *quotient);
 bool lfuse__form_equal(const lfuse__size_form *a, const lfuse__size_form *b);
+/* Sets the lowest and the highest value of a - b; false where the difference has no form. */
+bool lfuse__size_difference(const lfuse_graph *g, lfuse_size a, lfuse_size b, int64_t *low, int64_t *high);
 /* What bounds of the variables say about the value, saturated. */
 void lfuse__form_bounds(const lfuse_graph *g, const lfuse__size_form *form, int64_t *low, int64_t *high);
 

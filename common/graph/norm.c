@@ -108,16 +108,13 @@ lfuse_value lfuse_rmsnorm(lfuse_value a, int count, lfuse_value weight, double e
 static bool group_shape(lfuse_graph *g, const char *call, int32_t node, int groups, lfuse_size *shape)
 {
     const lfuse__node *n = &g->nodes[node];
-    lfuse__size_form channels, number;
     int i;
 
     if (n->rank < 2 || n->rank == LFUSE_MAX_RANK) {
         lfuse__graph_poison(g, LFUSE_ERR_RANK, "%s: rank %d is not in 2 ... %d", call, n->rank, LFUSE_MAX_RANK - 1);
         return false;
     }
-    lfuse__form_of(g, n->shape[1], &channels);
-    lfuse__form_of(g, groups, &number);
-    if (groups < 1 || !lfuse__form_divide(&channels, &number, &channels)) {
+    if (groups < 1 || !lfuse__size_quotient(g, call, n->shape[1], groups, &shape[2])) {
         lfuse__graph_poison(g, LFUSE_ERR_SHAPE, "%s: axis 1 of %s does not divide into %d groups", call,
                             lfuse__describe(g, node).text, groups);
         return false;
@@ -125,7 +122,7 @@ static bool group_shape(lfuse_graph *g, const char *call, int32_t node, int grou
     shape[0] = n->shape[0];
     shape[1] = groups;
     for (i = 2; i < n->rank; i++) shape[i + 1] = n->shape[i];
-    return lfuse__size_of_form(g, call, &channels, &shape[2]);
+    return true;
 }
 
 /* A parameter of the channels as [groups, channels, 1 ...]. */

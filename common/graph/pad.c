@@ -107,15 +107,9 @@ lfuse_value lfuse_pad_edge(lfuse_value a, const lfuse_size *before, const lfuse_
 /* Whether so many elements are there beside the outermost one, whatever the sizes are. */
 static bool once(const padding *p, lfuse_size extent, lfuse_size amount)
 {
-    lfuse__size_form have, want, one;
     int64_t low, high;
 
-    lfuse__form_of(p->g, extent, &have);
-    lfuse__form_of(p->g, amount, &want);
-    lfuse__form_of(p->g, 1, &one);
-    if (!lfuse__form_add(&have, &want, -1, &have) || !lfuse__form_add(&have, &one, -1, &have)) return false;
-    lfuse__form_bounds(p->g, &have, &low, &high);
-    return low >= 0;
+    return lfuse__size_difference(p->g, extent, amount, &low, &high) && low >= 1;
 }
 
 /* Slices that run backwards on both sides. */

@@ -161,15 +161,12 @@ void lfuse_split(lfuse_value a, int axis, int count, const lfuse_size *sizes, lf
 static bool part_of(lfuse_graph *g, const char *call, int32_t node, int axis, int count, lfuse_size *size)
 {
     const lfuse_size whole = g->nodes[node].shape[axis];
-    lfuse__size_form extent, number;
 
     if (whole >= 0) {
         *size = whole / count + (whole % count != 0);
         return true;
     }
-    lfuse__form_of(g, whole, &extent);
-    lfuse__form_of(g, count, &number);
-    if (lfuse__form_divide(&extent, &number, &extent)) return lfuse__size_of_form(g, call, &extent, size);
+    if (lfuse__size_quotient(g, call, whole, count, size)) return true;
     lfuse__graph_poison(g, LFUSE_ERR_SHAPE, "%s: axis %d of %s has no %d equal parts, whatever the sizes are", call,
                         axis, lfuse__describe(g, node).text, count);
     return false;

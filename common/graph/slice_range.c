@@ -8,18 +8,6 @@ typedef struct axis_range {
     lfuse_size extent, first, last;
 } axis_range;
 
-/* Bounds of a - b. */
-static bool difference(const lfuse_graph *g, lfuse_size a, lfuse_size b, int64_t *low, int64_t *high)
-{
-    lfuse__size_form x, y;
-
-    lfuse__form_of(g, a, &x);
-    lfuse__form_of(g, b, &y);
-    if (!lfuse__form_add(&x, &y, -1, &x)) return false;
-    lfuse__form_bounds(g, &x, low, high);
-    return true;
-}
-
 /* The lesser, or the greater; false where that depends on the values of size variables. */
 static bool extreme(const lfuse_graph *g, lfuse_size a, lfuse_size b, bool greater, lfuse_size *result)
 {
@@ -29,7 +17,7 @@ static bool extreme(const lfuse_graph *g, lfuse_size a, lfuse_size b, bool great
         *result = (a >= b) == greater ? a : b;
         return true;
     }
-    if (!difference(g, a, b, &low, &high) || (low < 0 && high > 0)) return false;
+    if (!lfuse__size_difference(g, a, b, &low, &high) || (low < 0 && high > 0)) return false;
     *result = (low >= 0) == greater ? a : b;
     return true;
 }
@@ -62,7 +50,7 @@ static bool count_steps(lfuse_graph *g, const char *call, lfuse_size start, lfus
     lfuse__size_form way, begun, size;
     int64_t low, high;
 
-    if (!difference(g, to, from, &low, &high)) goto unknown;
+    if (!lfuse__size_difference(g, to, from, &low, &high)) goto unknown;
     *count = 0;
     if (high <= 0) return true;
     if (low == high) { /* step is not INT64_MIN, so that it has an opposite */

@@ -183,15 +183,11 @@ static int32_t operand_part(lfuse__lowering *l, const lfuse__node *form, int32_t
 
 static bool divide(lfuse_graph *g, lfuse_size elements, lfuse_size by, lfuse_size *quotient)
 {
-    lfuse__size_form a, b, q;
-
     if (elements == by || by == 1) {
         *quotient = by == 1 ? elements : 1;
         return true;
     }
-    lfuse__form_of(g, elements, &a);
-    lfuse__form_of(g, by, &b);
-    return lfuse__form_divide(&a, &b, &q) && lfuse__size_of_form(g, "sizes of a plan", &q, quotient);
+    return lfuse__size_quotient(g, "sizes of a plan", elements, by, quotient);
 }
 
 /* Extents of the result's pieces along its axis. */
