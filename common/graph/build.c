@@ -20,6 +20,31 @@ lfuse_graph *lfuse_graph_create(void)
     return g;
 }
 
+static void *copy(const void *data, int32_t count, size_t element)
+{
+    void *p = malloc((size_t)(count ? count : 1) * element);
+
+    if (p && count) memcpy(p, data, (size_t)count * element);
+    return p;
+}
+
+lfuse_graph *lfuse__graph_without_nodes(const lfuse_graph *like)
+{
+    lfuse_graph *g = lfuse_graph_create();
+
+    if (!g) return NULL;
+    g->sizes = copy(like->sizes, like->nsizes, sizeof *like->sizes);
+    g->names = copy(like->names, like->nnames, sizeof *like->names);
+    if (!g->sizes || !g->names) {
+        lfuse_graph_destroy(g);
+        return NULL;
+    }
+    g->nsizes = g->size_capacity = like->nsizes;
+    g->nnames = g->name_capacity = like->nnames;
+    g->tag = like->tag;
+    return g;
+}
+
 void lfuse_graph_destroy(lfuse_graph *g)
 {
     if (!g) return;

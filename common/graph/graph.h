@@ -114,6 +114,8 @@ struct lfuse_graph {
 /* build.c: the builders' common part. A poisoned or foreign operand poisons the result. */
 lfuse_value lfuse__graph_poison(lfuse_graph *g, lfuse_status status, const char *format, ...) LFUSE_PRINTF(3, 4);
 
+/* build.c: returns a graph without nodes that has the sizes and names of another; NULL: there is no memory. */
+lfuse_graph *lfuse__graph_without_nodes(const lfuse_graph *like);
 /* build.c: whether both are tensors, or both lists, of one shape. */
 bool lfuse__same_shape(const lfuse__node *a, const lfuse__node *b);
 

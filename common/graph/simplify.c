@@ -296,14 +296,6 @@ static void sweep(lfuse_graph *g, int32_t *map)
     }
 }
 
-static void *copy(const void *data, int32_t count, size_t element)
-{
-    void *p = malloc((size_t)(count ? count : 1) * element);
-
-    if (p && count) memcpy(p, data, (size_t)count * element);
-    return p;
-}
-
 static lfuse_status has_results(const lfuse_graph *g)
 {
     int32_t i;
@@ -326,17 +318,11 @@ lfuse_status lfuse__graph_canonical(const lfuse_graph *g, lfuse_graph **canonica
     b.mask = slots - 1;
     b.table = malloc(slots * sizeof *b.table);
     map = malloc((size_t)g->nnodes * sizeof *map);
-    b.g = lfuse_graph_create();
-    if (!b.table || !map || !b.g) goto err_free_all;
+    b.g = lfuse__graph_without_nodes(g);
+    if (b.g) b.g->nodes = malloc((size_t)g->nnodes * sizeof *b.g->nodes);
+    if (!b.table || !map || !b.g || !b.g->nodes) goto err_free_all;
     memset(b.table, 0xff, slots * sizeof *b.table);
-    b.g->nodes = malloc((size_t)g->nnodes * sizeof *b.g->nodes);
-    b.g->sizes = copy(g->sizes, g->nsizes, sizeof *g->sizes);
-    b.g->names = copy(g->names, g->nnames, sizeof *g->names);
-    if (!b.g->nodes || !b.g->sizes || !b.g->names) goto err_free_all;
     b.g->node_capacity = g->nnodes;
-    b.g->nsizes = b.g->size_capacity = g->nsizes;
-    b.g->nnames = b.g->name_capacity = g->nnames;
-    b.g->tag = g->tag;
 
     rewrite(&b, g, map);
     for (i = 0; i < g->nnames; i++) {

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <string.h>
-
+#include "common/graph/build.h"
 #include "common/plan/lower.h"
 
 /* More columns are worth a product: each costs a register and a pass over the row in registers. */
@@ -10,16 +9,6 @@ bool lfuse__lower_is_small(const lfuse__lowering *l, const lfuse__node *matmul, 
 {
     return !(l->disable & LFUSE_NO_SMALL_PRODUCTS) && matmul->rank == 2 && matmul->shape[1] >= 1 &&
            matmul->shape[1] <= MOST_COLUMNS && lfuse__lower_computed(l, in[0]);
-}
-
-/* In the type in which sums are formed. */
-static int32_t widened(lfuse__lowering *l, int32_t value, lfuse_type type)
-{
-    lfuse__node n = lfuse__lower_form(l, LFUSE__CAST, value);
-
-    if (n.type == type) return value;
-    n.type = (uint8_t)type;
-    return lfuse__lower_node(l, &n, &value);
 }
 
 /* Column `at` of the right operand, as a row. */
@@ -41,25 +30,15 @@ static int32_t column(lfuse__lowering *l, int32_t right, int at)
 /* The product with one column, which has the shape of the left operand but for the last extent, 1. */
 static int32_t with_column(lfuse__lowering *l, int32_t left, int32_t right, int at, lfuse_type type)
 {
-    int32_t in[2] = { left, column(l, right, at) };
-    lfuse__node n;
+    lfuse__node n = lfuse__lower_form(l, LFUSE__POINTWISE, left);
+    const lfuse_type wide = (lfuse_type)n.type;
+    const int32_t in[2] = { left, lfuse__lower_cast(l, column(l, right, at), wide) };
+    int32_t product;
 
-    if (in[1] < 0) return -1;
-    in[1] = widened(l, in[1], l->values[left].form.type);
-    if (in[1] < 0) return -1;
-    n = lfuse__lower_form(l, LFUSE__POINTWISE, left);
     n.op = LFUSE__OP_mul;
     n.nin = 2;
-    in[0] = lfuse__lower_node(l, &n, in);
-    if (in[0] < 0) return -1;
-    n = lfuse__lower_form(l, LFUSE__REDUCE, in[0]);
-    n.op = LFUSE__REDUCE_SUM;
-    n.naxes = 1;
-    n.axes[0] = (int8_t)(n.rank - 1);
-    n.keepdims = true;
-    n.shape[n.rank - 1] = 1;
-    in[0] = lfuse__lower_node(l, &n, in);
-    return in[0] < 0 ? -1 : widened(l, in[0], type);
+    product = lfuse__lower_node(l, &n, in);
+    return lfuse__lower_cast(l, lfuse__lower_sum(l, product, n.rank - 1, true, wide), type);
 }
 
 /*
@@ -79,37 +58,23 @@ static int32_t before_reshape(lfuse__lowering *l, int32_t left)
     return lfuse__lower_value(l, from);
 }
 
-/* A product in the shape that the left operand had, in its own. */
-static int32_t reshaped(lfuse__lowering *l, int32_t product, const lfuse__node *matmul)
-{
-    lfuse__node n;
-
-    if (product < 0 || l->values[product].form.rank == 2) return product;
-    n = lfuse__lower_form(l, LFUSE__RESHAPE, product);
-    n.rank = 2;
-    memset(n.shape, 0, sizeof n.shape);
-    memcpy(n.shape, matmul->shape, 2 * sizeof *n.shape);
-    return lfuse__lower_node(l, &n, &product);
-}
-
 int32_t lfuse__lower_columns(lfuse__lowering *l, const lfuse__node *matmul, const int32_t *in)
 {
     const lfuse_type type = (lfuse_type)matmul->type, wide = type == LFUSE_F64 ? LFUSE_F64 : LFUSE_F32;
-    int32_t left = before_reshape(l, in[0]), both[2];
+    const int32_t left = lfuse__lower_cast(l, before_reshape(l, in[0]), wide);
+    int32_t both[2];
     lfuse__node n;
     int i;
 
-    if (left >= 0) left = widened(l, left, wide);
     both[0] = left < 0 ? -1 : with_column(l, left, in[1], 0, type);
     for (i = 1; both[0] >= 0 && i < matmul->shape[1]; i++) {
         both[1] = with_column(l, left, in[1], i, type);
-        if (both[1] < 0) return -1;
         n = lfuse__lower_form(l, LFUSE__CONCAT, both[0]);
         n.nin = 2;
-        n.naxes = 1;
-        n.axes[0] = (int8_t)(n.rank - 1);
+        lfuse__build_set_axis(&n, n.rank - 1);
         n.shape[n.rank - 1] = i + 1;
         both[0] = lfuse__lower_node(l, &n, both);
     }
-    return reshaped(l, both[0], matmul);
+    return both[0] < 0 || l->values[both[0]].form.rank == 2 ? both[0]
+                                                            : lfuse__lower_reshape(l, both[0], 2, matmul->shape);
 }

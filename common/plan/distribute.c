@@ -12,9 +12,6 @@
  */
 #include "common/plan/lower.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "common/graph/build.h"
 #include "common/plan/draft.h"
 
@@ -85,6 +82,7 @@ static int32_t slice_pieces(lfuse__lowering *l, int32_t value, lfuse_size start,
     const lfuse__lowered v = l->values[value];
     int32_t kept[LFUSE__MOST_PIECES], one;
     lfuse_size at = 0, end, from, to;
+    lfuse__node form;
     int i, count = 0;
 
     if (!lfuse__size_literal(start) || !lfuse__size_literal(extent) || extent <= 0) return -1;
@@ -100,15 +98,9 @@ static int32_t slice_pieces(lfuse__lowering *l, int32_t value, lfuse_size start,
         kept[count++] = one;
     }
     if (count == 1) return kept[0];
-    one = lfuse__lower_new(l, &v.form, -1);
-    if (one < 0) return -1;
-    l->values[one].form.shape[v.axis] = extent;
-    l->values[one].axis = v.axis;
-    l->values[one].count = count;
-    l->values[one].first = l->npieces;
-    for (i = 0; i < count; i++)
-        if (!lfuse__lower_add_piece(l, kept[i])) return -1;
-    return one;
+    form = v.form;
+    form.shape[v.axis] = extent;
+    return lfuse__lower_concat(l, &form, v.axis, count, kept);
 }
 
 /* Slices go to the operands of what is read by nothing else, so that a slice does not put it into memory. */
@@ -145,8 +137,7 @@ int32_t lfuse__lower_slice(lfuse__lowering *l, int32_t value, int axis, lfuse_si
         (v->form.kind == LFUSE__POINTWISE || (v->form.kind == LFUSE__CAST && l->g->nodes[v->form.in[0]].type)))
         return slice_operands(l, value, axis, start, extent);
     n = lfuse__lower_form(l, LFUSE__SLICE, value);
-    n.naxes = 1;
-    n.axes[0] = (int8_t)axis;
+    lfuse__build_set_axis(&n, axis);
     n.start = start;
     n.step = 1;
     n.shape[axis] = extent;
@@ -211,32 +202,18 @@ static bool measure(lfuse__lowering *l, const lfuse__node *form, int32_t in, cut
 
 static int32_t distribute(lfuse__lowering *l, const lfuse__node *form, const int32_t *in, const cutting *c)
 {
-    int32_t *parts = malloc((size_t)c->count * sizeof *parts), part[3], value = -1;
+    int32_t parts[LFUSE__MOST_PIECES], part[3];
     lfuse__node n;
     int i, k;
 
-    if (!parts) {
-        lfuse__graph_poison(l->g, LFUSE_ERR_MEMORY, "out of host memory while a plan was made (%d pieces)", c->count);
-        return -1;
-    }
     for (k = 0; k < c->count; k++) {
         n = *form;
         n.shape[c->axis] = c->extents[k];
         for (i = 0; i < n.nin; i++)
-            if ((part[i] = operand_part(l, form, in[i], i, c, k)) < 0) goto err_free_parts;
-        if ((parts[k] = lfuse__lower_node(l, &n, part)) < 0) goto err_free_parts;
+            if ((part[i] = operand_part(l, form, in[i], i, c, k)) < 0) return -1;
+        if ((parts[k] = lfuse__lower_node(l, &n, part)) < 0) return -1;
     }
-    value = lfuse__lower_new(l, form, -1);
-    if (value < 0) goto err_free_parts;
-    l->values[value].axis = c->axis;
-    l->values[value].count = c->count;
-    l->values[value].first = l->npieces;
-    for (k = 0; k < c->count; k++)
-        if (!lfuse__lower_add_piece(l, parts[k])) value = -1;
-
-err_free_parts:
-    free(parts);
-    return value;
+    return lfuse__lower_concat(l, form, c->axis, c->count, parts);
 }
 
 /* Whether operand i decides how the node is distributed. */
@@ -255,7 +232,7 @@ static bool decides(lfuse__lowering *l, const lfuse__node *form, const int32_t *
 /* The pieces of both operands as those of one; -1: this is to be memory. */
 static int32_t join(lfuse__lowering *l, const lfuse__node *form, const int32_t *in)
 {
-    int32_t value, kept[2 * LFUSE__MOST_PIECES];
+    int32_t kept[LFUSE__MOST_PIECES];
     int i, k, count = 0;
 
     if (l->disable & LFUSE_NO_VIEW_FUSION) return -1;
@@ -265,14 +242,7 @@ static int32_t join(lfuse__lowering *l, const lfuse__node *form, const int32_t *
         if (count + (same ? x->count : 1) > LFUSE__MOST_PIECES) return -1;
         for (k = 0; k < (same ? x->count : 1); k++) kept[count++] = same ? l->pieces[x->first + k] : in[i];
     }
-    value = lfuse__lower_new(l, form, -1);
-    if (value < 0) return -1;
-    l->values[value].axis = form->axes[0];
-    l->values[value].count = count;
-    l->values[value].first = l->npieces;
-    for (i = 0; i < count; i++)
-        if (!lfuse__lower_add_piece(l, kept[i])) return -1;
-    return value;
+    return lfuse__lower_concat(l, form, form->axes[0], count, kept);
 }
 
 int32_t lfuse__lower_node(lfuse__lowering *l, const lfuse__node *form, const int32_t *in)

@@ -6,25 +6,22 @@
 #include "common/plan/lower.h"
 
 #include <stdlib.h>
-#include <string.h>
 
+#include "common/base/arena.h"
 #include "common/base/error.h"
 #include "common/graph/build.h"
 #include "common/plan/draft.h"
 
-/* Which values lie in memory as a whole: results, and what a reader cannot take in pieces. */
-static void find_forced(lfuse__lowering *l)
+/*
+ * Which values lie in memory as a whole: results, and what a reader cannot take in pieces. axis[node] is the axis along
+ * which the value may come in pieces, -1.
+ */
+static void find_forced(lfuse__lowering *l, int *axis)
 {
     const lfuse_graph *g = l->from;
-    int *axis = calloc((size_t)g->nnodes + 1, sizeof *axis);
     int32_t i;
     int k;
 
-    if (!axis) {
-        lfuse__graph_poison(l->g, LFUSE_ERR_MEMORY, "out of host memory while a plan was made (%d nodes)",
-                            (int)g->nnodes);
-        return;
-    }
     for (i = 0; i < g->nnodes; i++) {
         const lfuse__node *n = &g->nodes[i];
         axis[i] = n->kind == LFUSE__CONCAT ? n->axes[0] : n->kind == LFUSE__MATMUL && n->rank == 2 ? 1 : -1;
@@ -46,7 +43,6 @@ static void find_forced(lfuse__lowering *l)
                 (lfuse__lower_behind(l->g, n, &g->nodes[n->in[k]], k, axis[n->in[k]]) < 0 || (view && l->forced[i])))
                 l->forced[n->in[k]] = true;
     }
-    free(axis);
 }
 
 static void count_readers(lfuse__lowering *l)
@@ -125,51 +121,23 @@ static void lower_nodes(lfuse__lowering *l, int32_t *map)
     }
 }
 
-static void *duplicate(const void *data, int32_t count, size_t element)
-{
-    void *p = malloc((size_t)(count ? count : 1) * element);
-
-    if (p && count) memcpy(p, data, (size_t)count * element);
-    return p;
-}
-
-/* An empty graph with the sizes and names of another. */
-static lfuse_graph *frame_of(const lfuse_graph *from)
-{
-    lfuse_graph *g = lfuse_graph_create();
-
-    if (!g) return NULL;
-    g->sizes = duplicate(from->sizes, from->nsizes, sizeof *from->sizes);
-    g->names = duplicate(from->names, from->nnames, sizeof *from->names);
-    if (!g->sizes || !g->names) {
-        lfuse_graph_destroy(g);
-        return NULL;
-    }
-    g->nsizes = from->nsizes;
-    g->size_capacity = from->nsizes ? from->nsizes : 1;
-    g->nnames = from->nnames;
-    g->name_capacity = from->nnames ? from->nnames : 1;
-    g->tag = from->tag;
-    return g;
-}
-
 lfuse_status lfuse__graph_lower(const lfuse_graph *from, unsigned disable, lfuse_graph **lowered)
 {
-    const size_t n = (size_t)from->nnodes + 1;
+    const size_t n = (size_t)from->nnodes;
     lfuse__lowering l = { .from = from, .disable = disable, .node_limit = 8 * from->nnodes + 1024 };
-    int32_t *map = calloc(n, sizeof *map);
+    lfuse__arena arena = { NULL };
+    int32_t *map = lfuse__arena_array(&arena, n, sizeof *map);
+    int *axis = lfuse__arena_array(&arena, n, sizeof *axis);
     lfuse_status status = LFUSE_ERR_MEMORY;
 
-    l.readers = calloc(n, sizeof *l.readers);
-    l.frozen = calloc(n, sizeof *l.frozen);
-    l.forced = calloc(n, sizeof *l.forced);
-    l.g = frame_of(from);
-    if (!map || !l.readers || !l.frozen || !l.forced || !l.g) {
-        lfuse__error(LFUSE_ERR_MEMORY, "out of host memory while a plan was made (%zu nodes)", n);
-        goto err_free_all;
-    }
+    l.readers = lfuse__arena_array(&arena, n, sizeof *l.readers);
+    l.frozen = lfuse__arena_array(&arena, n, sizeof *l.frozen);
+    l.forced = lfuse__arena_array(&arena, n, sizeof *l.forced);
+    l.g = lfuse__graph_without_nodes(from);
+    if (!l.g) lfuse__error(LFUSE_ERR_MEMORY, "out of host memory while a plan was made (%zu nodes)", n);
+    if (!map || !axis || !l.readers || !l.frozen || !l.forced || !l.g) goto err_free_all;
     find_frozen(&l);
-    find_forced(&l);
+    find_forced(&l, axis);
     count_readers(&l);
     lower_nodes(&l, map);
     status = lfuse_graph_check(l.g);
@@ -177,12 +145,9 @@ lfuse_status lfuse__graph_lower(const lfuse_graph *from, unsigned disable, lfuse
 
 err_free_all:
     lfuse_graph_destroy(l.g);
-    free(l.forced);
-    free(l.frozen);
-    free(l.readers);
+    lfuse__arena_free(&arena);
     free(l.value_of);
     free(l.pieces);
     free(l.values);
-    free(map);
     return status;
 }

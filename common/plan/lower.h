@@ -35,9 +35,8 @@ typedef struct lfuse__lowering {
 } lfuse__lowering;
 
 /* ---- values.c; -1 or false: the graph is poisoned ---- */
-/* A value that is a node, or with -1 a concatenation whose pieces are added next. */
+/* A value that is a node. */
 int32_t lfuse__lower_new(lfuse__lowering *l, const lfuse__node *form, int32_t node);
-bool lfuse__lower_add_piece(lfuse__lowering *l, int32_t piece);
 static inline lfuse_size lfuse__lower_extent(const lfuse__lowering *l, const lfuse__lowered *v, int i)
 {
     return l->values[l->pieces[v->first + i]].form.shape[v->axis];
@@ -48,8 +47,14 @@ int32_t lfuse__lower_made(lfuse__lowering *l, int32_t value);
 int32_t lfuse__lower_make(lfuse__lowering *l, const lfuse__node *form, const int32_t *in);
 /* The value that a node is. */
 int32_t lfuse__lower_value(lfuse__lowering *l, int32_t node);
+/* A concatenation of values along an axis, not made; `form`: its type and shape. */
+int32_t lfuse__lower_concat(lfuse__lowering *l, const lfuse__node *form, int axis, int count, const int32_t *pieces);
 /* A form of `kind` with one operand and the type and shape of the value. */
 lfuse__node lfuse__lower_form(const lfuse__lowering *l, lfuse__node_kind kind, int32_t like);
+/* The value in another type, itself where it has that; in another shape; summed along an axis; -1 of -1. */
+int32_t lfuse__lower_cast(lfuse__lowering *l, int32_t value, lfuse_type type);
+int32_t lfuse__lower_reshape(lfuse__lowering *l, int32_t value, int rank, const lfuse_size *shape);
+int32_t lfuse__lower_sum(lfuse__lowering *l, int32_t value, int axis, bool keepdims, lfuse_type type);
 /* Whether the value is computed by pointwise or row work, through views and in all pieces. */
 bool lfuse__lower_computed(const lfuse__lowering *l, int32_t value);
 /* The same of a node of any graph. */

@@ -7,38 +7,22 @@
  * this is left to a step that sorts the indices (scatter_step.c), with the same bits. Indices are looked up in the
  * numbers 1 ... n first, so that those out of range are reported and name no row.
  */
-#include <string.h>
-
 #include "common/graph/build.h"
 #include "common/plan/draft.h"
 #include "common/plan/lower.h"
 
-static int32_t shaped(lfuse__lowering *l, int32_t value, int rank, lfuse_size a, lfuse_size b, lfuse_size c)
+static int32_t shaped(lfuse__lowering *l, int32_t value, lfuse_size a, lfuse_size b, lfuse_size c)
 {
-    lfuse__node n;
-
-    if (value < 0) return -1;
-    n = lfuse__lower_form(l, LFUSE__RESHAPE, value);
-    n.rank = (int8_t)rank;
-    memset(n.shape, 0, sizeof n.shape);
-    n.shape[0] = a;
-    if (rank > 1) n.shape[1] = b;
-    if (rank > 2) n.shape[2] = c;
-    return lfuse__lower_node(l, &n, &value);
+    return lfuse__lower_reshape(l, value, 3, (const lfuse_size[]){ a, b, c });
 }
 
 static int32_t constant(lfuse__lowering *l, double number, lfuse_type type)
 {
     lfuse__node n = lfuse__build_node(LFUSE__CONSTANT, LFUSE_TYPE_NONE);
-    int32_t value;
 
     n.number = number;
     n.cost = 1;
-    value = lfuse__lower_node(l, &n, NULL);
-    if (value < 0) return -1;
-    n = lfuse__lower_form(l, LFUSE__CAST, value);
-    n.type = (uint8_t)type;
-    return lfuse__lower_node(l, &n, &value);
+    return lfuse__lower_cast(l, lfuse__lower_node(l, &n, NULL), type);
 }
 
 static int32_t apply(lfuse__lowering *l, lfuse__op op, lfuse_type type, int rank, const lfuse_size *shape, int count,
@@ -48,8 +32,7 @@ static int32_t apply(lfuse__lowering *l, lfuse__op op, lfuse_type type, int rank
 
     n.op = (uint8_t)op;
     n.nin = (int8_t)count;
-    n.rank = (int8_t)rank;
-    memcpy(n.shape, shape, (size_t)rank * sizeof *shape);
+    lfuse__build_set_shape(&n, rank, shape);
     return lfuse__lower_node(l, &n, in);
 }
 
@@ -59,8 +42,7 @@ static int32_t counted(lfuse__lowering *l, lfuse_size rows)
     lfuse__node n = lfuse__build_node(LFUSE__INDEX, LFUSE_I64);
     int32_t in[2];
 
-    n.rank = 1;
-    n.shape[0] = rows;
+    lfuse__build_set_shape(&n, 1, &rows);
     in[0] = lfuse__lower_node(l, &n, NULL);
     in[1] = constant(l, 1, LFUSE_I64);
     return apply(l, LFUSE__OP_add, LFUSE_I64, 1, n.shape, 2, in);
@@ -69,33 +51,14 @@ static int32_t counted(lfuse__lowering *l, lfuse_size rows)
 /* Of each position the number of its row; 0 where the index is out of range. */
 static int32_t named(lfuse__lowering *l, int32_t numbers, int32_t indices, lfuse_size positions)
 {
-    int32_t in[2] = { numbers, shaped(l, indices, 1, positions, 0, 0) };
+    const int32_t in[2] = { numbers, lfuse__lower_reshape(l, indices, 1, &positions) };
     lfuse__node n;
 
-    if (in[0] < 0 || in[1] < 0) return -1;
+    if (numbers < 0) return -1;
     n = lfuse__lower_form(l, LFUSE__GATHER, numbers);
     n.nin = 2;
     n.shape[0] = positions;
     return lfuse__lower_node(l, &n, in);
-}
-
-static int32_t summed(lfuse__lowering *l, int32_t value, lfuse_size rows, lfuse_size rest)
-{
-    lfuse__node n;
-    lfuse_type type;
-
-    if (value < 0) return -1;
-    type = (lfuse_type)l->values[value].form.type;
-    n = lfuse__lower_form(l, LFUSE__REDUCE, value);
-    n.op = LFUSE__REDUCE_SUM;
-    n.type = (uint8_t)(type == LFUSE_F64 ? LFUSE_F64 : lfuse__is_floating(type) ? LFUSE_F32 : LFUSE_I64);
-    n.naxes = 1;
-    n.axes[0] = 1;
-    n.rank = 2;
-    memset(n.shape, 0, sizeof n.shape);
-    n.shape[0] = rows;
-    n.shape[1] = rest;
-    return lfuse__lower_node(l, &n, &value);
 }
 
 /* Sorting is some ten launches: worth it from about as many rows, and from so many pairs of a row and a position. */
@@ -116,8 +79,8 @@ int32_t lfuse__lower_scatter(lfuse__lowering *l, const lfuse__node *scatter, con
     const lfuse_size rows = scatter->shape[0];
     const lfuse__node indices = l->values[in[1]].form;
     lfuse_size positions = 1, rest = 1, shape[3] = { rows, 0, 1 };
-    int32_t numbers, of[3];
-    lfuse__node n;
+    const lfuse_type type = (lfuse_type)scatter->type;
+    int32_t numbers, of[3], sum;
     int i;
 
     for (i = 0; i < indices.rank; i++) positions = lfuse__size_product(l->g, positions, indices.shape[i]);
@@ -126,21 +89,12 @@ int32_t lfuse__lower_scatter(lfuse__lowering *l, const lfuse__node *scatter, con
     shape[1] = positions;
     shape[2] = rest; /* of the comparison too: a narrower one would lie in memory */
     numbers = counted(l, rows);
-    of[0] = shaped(l, numbers, 3, rows, 1, 1);
-    of[1] = shaped(l, named(l, numbers, in[1], positions), 3, 1, positions, 1);
+    of[0] = shaped(l, numbers, rows, 1, 1);
+    of[1] = shaped(l, named(l, numbers, in[1], positions), 1, positions, 1);
     of[0] = apply(l, LFUSE__OP_eq, LFUSE_BOOL, 3, shape, 2, of);
-    of[1] = shaped(l, in[0], 3, 1, positions, rest);
-    of[2] = constant(l, 0, (lfuse_type)scatter->type);
-    of[0] = summed(l, apply(l, LFUSE__OP_where, (lfuse_type)scatter->type, 3, shape, 3, of), rows, rest);
-    if (of[0] < 0) return -1;
-    if (l->values[of[0]].form.type != scatter->type) {
-        n = lfuse__lower_form(l, LFUSE__CAST, of[0]);
-        n.type = scatter->type;
-        of[0] = lfuse__lower_node(l, &n, of);
-        if (of[0] < 0) return -1;
-    }
-    n = *scatter;
-    n.kind = LFUSE__RESHAPE;
-    n.nin = 1;
-    return lfuse__lower_node(l, &n, of);
+    of[1] = shaped(l, in[0], 1, positions, rest);
+    of[2] = constant(l, 0, type);
+    sum = lfuse__lower_sum(l, apply(l, LFUSE__OP_where, type, 3, shape, 3, of), 1, false,
+                           lfuse__reduce_type(LFUSE__REDUCE_SUM, type));
+    return lfuse__lower_reshape(l, lfuse__lower_cast(l, sum, type), scatter->rank, scatter->shape);
 }

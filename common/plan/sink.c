@@ -5,8 +5,7 @@
  * and the activation and the residual behind it are of the shape that the caller knows. Other operands, broadcast ones
  * among them, are reshaped instead, which is free. It is not done where the other operands cannot be seen so.
  */
-#include <string.h>
-
+#include "common/graph/build.h"
 #include "common/plan/draft.h"
 #include "common/plan/lower.h"
 
@@ -51,16 +50,6 @@ static bool seen_in(const lfuse__lowering *l, const lfuse__node *form, const lfu
     return true;
 }
 
-static int32_t reshaped(lfuse__lowering *l, int32_t value, int rank, const lfuse_size *shape)
-{
-    lfuse__node n = lfuse__lower_form(l, LFUSE__RESHAPE, value);
-
-    n.rank = (int8_t)rank;
-    memset(n.shape, 0, sizeof n.shape);
-    memcpy(n.shape, shape, (size_t)rank * sizeof *shape);
-    return lfuse__lower_node(l, &n, &value);
-}
-
 /* The operand whose reshape sinks; -1. */
 static int sinking(const lfuse__lowering *l, const lfuse__node *form, const int32_t *in)
 {
@@ -95,14 +84,13 @@ int32_t lfuse__lower_sink(lfuse__lowering *l, const lfuse__node *form, const int
     }
     for (i = 0; i < form->nin; i++) {
         if (of[i] >= 0) continue;
-        of[i] = l->values[in[i]].form.rank ? reshaped(l, in[i], to.rank, shapes[i]) : in[i];
+        of[i] = l->values[in[i]].form.rank ? lfuse__lower_reshape(l, in[i], to.rank, shapes[i]) : in[i];
         if (of[i] < 0) return -1;
     }
-    n.rank = to.rank;
-    memcpy(n.shape, to.shape, sizeof n.shape);
+    lfuse__build_set_shape(&n, to.rank, to.shape);
     /* Rows of two shapes would have each other's reshape sink for ever. */
     l->sunk = true;
     value = lfuse__lower_node(l, &n, of);
     l->sunk = false;
-    return value < 0 ? -1 : reshaped(l, value, form->rank, form->shape);
+    return lfuse__lower_reshape(l, value, form->rank, form->shape);
 }

@@ -2,8 +2,6 @@
 /* The values of a graph that is rewritten: made when somebody reads them as a whole. */
 #include "common/plan/lower.h"
 
-#include <string.h>
-
 #include "common/graph/build.h"
 #include "common/plan/draft.h"
 
@@ -18,28 +16,73 @@ int32_t lfuse__lower_new(lfuse__lowering *l, const lfuse__node *form, int32_t no
     return l->nvalues++;
 }
 
-bool lfuse__lower_add_piece(lfuse__lowering *l, int32_t piece)
+int32_t lfuse__lower_concat(lfuse__lowering *l, const lfuse__node *form, int axis, int count, const int32_t *pieces)
 {
-    if (piece < 0) return false;
-    if (!lfuse__build_grow((void **)&l->pieces, l->npieces, &l->piece_capacity, sizeof *l->pieces)) {
-        lfuse__graph_poison(l->g, LFUSE_ERR_MEMORY, "out of host memory while a plan was made (%d pieces)",
-                            (int)l->npieces);
-        return false;
+    const int32_t value = lfuse__lower_new(l, form, -1);
+    int i;
+
+    if (value < 0) return -1;
+    l->values[value].axis = axis;
+    l->values[value].count = count;
+    l->values[value].first = l->npieces;
+    for (i = 0; i < count; i++) {
+        if (!lfuse__build_grow((void **)&l->pieces, l->npieces, &l->piece_capacity, sizeof *l->pieces)) {
+            lfuse__graph_poison(l->g, LFUSE_ERR_MEMORY, "out of host memory while a plan was made (%d pieces)",
+                                (int)l->npieces);
+            return -1;
+        }
+        l->pieces[l->npieces++] = pieces[i];
     }
-    l->pieces[l->npieces++] = piece;
-    return true;
+    return value;
 }
+
+/* ---- forms ---- */
 
 lfuse__node lfuse__lower_form(const lfuse__lowering *l, lfuse__node_kind kind, int32_t like)
 {
     const lfuse__node *n = &l->values[like].form;
-    lfuse__node form = lfuse__build_node(kind, (lfuse_type)n->type);
+    lfuse__node form = lfuse__build_over(kind, (lfuse_type)n->type, -1, -1);
 
-    form.nin = 1;
-    form.list = n->list;
-    form.rank = n->rank;
-    memcpy(form.shape, n->shape, sizeof form.shape);
+    lfuse__build_set_form(&form, n);
     return form;
+}
+
+int32_t lfuse__lower_cast(lfuse__lowering *l, int32_t value, lfuse_type type)
+{
+    lfuse__node n;
+
+    if (value < 0 || l->values[value].form.type == type) return value;
+    n = lfuse__lower_form(l, LFUSE__CAST, value);
+    n.type = (uint8_t)type;
+    return lfuse__lower_node(l, &n, &value);
+}
+
+int32_t lfuse__lower_reshape(lfuse__lowering *l, int32_t value, int rank, const lfuse_size *shape)
+{
+    lfuse__node n;
+
+    if (value < 0) return -1;
+    n = lfuse__lower_form(l, LFUSE__RESHAPE, value);
+    lfuse__build_set_shape(&n, rank, shape);
+    return lfuse__lower_node(l, &n, &value);
+}
+
+int32_t lfuse__lower_sum(lfuse__lowering *l, int32_t value, int axis, bool keepdims, lfuse_type type)
+{
+    lfuse_size shape[LFUSE_MAX_RANK];
+    lfuse__node n;
+    int i, rank = 0;
+
+    if (value < 0) return -1;
+    n = lfuse__lower_form(l, LFUSE__REDUCE, value);
+    for (i = 0; i < n.rank; i++)
+        if (i != axis || keepdims) shape[rank++] = i == axis ? 1 : n.shape[i];
+    n.op = LFUSE__REDUCE_SUM;
+    n.type = (uint8_t)type;
+    n.keepdims = keepdims;
+    lfuse__build_set_axis(&n, axis);
+    lfuse__build_set_shape(&n, rank, shape);
+    return lfuse__lower_node(l, &n, &value);
 }
 
 /* ---- making nodes ---- */
@@ -64,8 +107,7 @@ static int32_t make_concat(lfuse__lowering *l, int32_t value)
     int i;
 
     n.nin = 2;
-    n.naxes = 1;
-    n.axes[0] = (int8_t)v.axis;
+    lfuse__build_set_axis(&n, v.axis);
     n.shape[v.axis] = lfuse__lower_extent(l, &v, 0);
     for (i = 1; i < v.count && node >= 0; i++) {
         n.in[0] = node;
