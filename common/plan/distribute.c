@@ -85,9 +85,9 @@ static int32_t slice_pieces(lfuse__lowering *l, int32_t value, lfuse_size start,
     lfuse__node form;
     int i, count = 0;
 
-    if (!lfuse__size_literal(start) || !lfuse__size_literal(extent) || extent <= 0) return -1;
+    if (!lfuse__size_is_number(start) || !lfuse__size_is_number(extent) || extent <= 0) return -1;
     for (i = 0; i < v.count && at < start + extent; i++, at = end) {
-        if (!lfuse__size_literal(lfuse__lower_extent(l, &v, i))) return -1;
+        if (!lfuse__size_is_number(lfuse__lower_extent(l, &v, i))) return -1;
         end = at + lfuse__lower_extent(l, &v, i);
         from = start > at ? start : at;
         to = start + extent < end ? start + extent : end;

@@ -208,7 +208,6 @@ static inline bool lfuse__draft_stored(const lfuse__draft *d, int32_t node)
 }
 
 /* ---- sizes.c: numbers may be negative; expressions that are new go into the graph (poisoned without room) ---- */
-bool lfuse__size_literal(lfuse_size s);
 lfuse_size lfuse__size_sum(lfuse_graph *g, lfuse_size a, lfuse_size b);
 lfuse_size lfuse__size_product(lfuse_graph *g, lfuse_size a, lfuse_size b);
 /* How many pieces of `by` elements cover it; sizes that are not negative alone. */

@@ -4,18 +4,6 @@
 
 #include <string.h>
 
-void lfuse__plan_memory(const lfuse__plan_body *plan, const lfuse__operand *o, int *rank, const lfuse_size **shape)
-{
-    if (o->place == LFUSE__PLACE_BOUND) {
-        const lfuse__node *n = &plan->graph->nodes[plan->graph->names[o->index].node];
-        *rank = n->rank;
-        *shape = n->shape;
-    } else {
-        *rank = plan->buffers[o->index].rank;
-        *shape = plan->buffers[o->index].shape;
-    }
-}
-
 /* Elements from one index of the loop axis to the next. */
 static void stride_of(const lfuse_graph *g, const lfuse__operand *o, int axis, lfuse__factors *f)
 {

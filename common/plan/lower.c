@@ -36,8 +36,8 @@ static void find_forced(lfuse__lowering *l, int *axis)
         const lfuse__node *n = &g->nodes[i];
         const bool view = n->kind == LFUSE__PERMUTE || n->kind == LFUSE__BROADCAST || n->kind == LFUSE__RESHAPE ||
                           n->kind == LFUSE__SLICE || n->kind == LFUSE__CONCAT;
-        const bool range = n->kind == LFUSE__SLICE && n->step == 1 && lfuse__size_literal(n->start) &&
-                           lfuse__size_literal(n->shape[n->axes[0]]);
+        const bool range = n->kind == LFUSE__SLICE && n->step == 1 && lfuse__size_is_number(n->start) &&
+                           lfuse__size_is_number(n->shape[n->axes[0]]);
         for (k = 0; k < n->nin; k++)
             if (axis[n->in[k]] >= 0 && !(range && axis[n->in[k]] == n->axes[0]) &&
                 (lfuse__lower_behind(l->g, n, &g->nodes[n->in[k]], k, axis[n->in[k]]) < 0 || (view && l->forced[i])))

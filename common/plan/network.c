@@ -37,7 +37,7 @@ static bool suits(const lfuse__draft *d, lfuse__matmul_desc *desc, const lfuse__
     if (s->prepare || s->body.nstores != 1) return false;
     desc->result = s->operands[stored_at(s)].type;
     if (d->advice->declines(d->facts, LFUSE__SOLVER_NETWORK, desc)) return false;
-    if (!lfuse__size_literal(s->product.n) || !lfuse__size_literal(s->product.k) || s->product.n < 1 ||
+    if (!lfuse__size_is_number(s->product.n) || !lfuse__size_is_number(s->product.k) || s->product.n < 1 ||
         s->product.k < 1)
         return false;
     for (i = 0; i < s->noperands; i++) {

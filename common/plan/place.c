@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Operands as text: where they lie, and how they are walked where that is more than by axes. */
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,14 +31,11 @@ void lfuse__plan_undress(lfuse_graph *dressed)
     free(dressed);
 }
 
-static void print_size(const lfuse_graph *names, lfuse_size s, lfuse__strbuf *out)
-{
-    if (lfuse__size_literal(s)) lfuse__strbuf_format(out, "%" PRId64, s);
-    else lfuse__size_print(names, s, out);
-}
-
+/* Whether the memory is walked by axes alone, in its own shape. */
 static bool plain(const lfuse__plan_body *plan, const lfuse__operand *o)
 {
+    const bool bound = o->place == LFUSE__PLACE_BOUND;
+    const lfuse__node *n = bound ? &plan->graph->nodes[plan->graph->names[o->index].node] : NULL;
     const lfuse_size *shape;
     int rank, i;
 
@@ -48,7 +44,8 @@ static bool plain(const lfuse__plan_body *plan, const lfuse__operand *o)
     for (i = 0; i < LFUSE_MAX_RANK; i++)
         if (o->offset[i] != 0 || (o->axis[i] >= 0 && o->step[i] != 1)) return false;
     if (o->place == LFUSE__PLACE_INDEX || o->place == LFUSE__PLACE_SUM) return true;
-    lfuse__plan_memory(plan, o, &rank, &shape);
+    rank = bound ? n->rank : plan->buffers[o->index].rank;
+    shape = bound ? n->shape : plan->buffers[o->index].shape;
     for (i = 0; i < rank && i < o->rank; i++)
         if (shape[i] != o->shape[i]) return false;
     return rank == o->rank;
@@ -65,14 +62,14 @@ static void print_coordinate(const lfuse_graph *names, const lfuse__operand *o, 
         return;
     }
     if (o->offset[m] != 0) {
-        print_size(names, o->offset[m], out);
+        lfuse__size_print(names, o->offset[m], out);
         more = true;
     }
     for (i = 0; i < LFUSE_MAX_RANK; i++) {
         if (o->axis[i] != m) continue;
-        if (more && !(lfuse__size_literal(o->step[i]) && o->step[i] < 0)) lfuse__strbuf_add(out, "+");
+        if (more && !(lfuse__size_is_number(o->step[i]) && o->step[i] < 0)) lfuse__strbuf_add(out, "+");
         if (o->step[i] == -1) lfuse__strbuf_add(out, "-");
-        else if (o->step[i] != 1) print_size(names, o->step[i], out);
+        else if (o->step[i] != 1) lfuse__size_print(names, o->step[i], out);
         lfuse__strbuf_format(out, "i%d", i);
         more = true;
     }
@@ -82,15 +79,15 @@ static void print_coordinate(const lfuse_graph *names, const lfuse__operand *o, 
 void lfuse__operand_print(const lfuse__plan_body *plan, const lfuse__operand *o, const lfuse_graph *names,
                           lfuse__strbuf *out)
 {
+    static const char *const words[] = {
+        [LFUSE__PLACE_INDEX] = "index",     [LFUSE__PLACE_SUM] = "acc",      [LFUSE__PLACE_ELEMENTS] = "elements",
+        [LFUSE__PLACE_ROWS] = "rows",       [LFUSE__PLACE_COLUMNS] = "columns", [LFUSE__PLACE_RANK] = "rank",
+        [LFUSE__PLACE_SHAPE] = NULL,
+    };
     int m;
 
     if (o->place == LFUSE__PLACE_BOUND) lfuse__strbuf_add(out, names->names[o->index].text);
-    else if (o->place == LFUSE__PLACE_INDEX) lfuse__strbuf_add(out, "index");
-    else if (o->place == LFUSE__PLACE_SUM) lfuse__strbuf_add(out, "acc");
-    else if (o->place == LFUSE__PLACE_ELEMENTS) lfuse__strbuf_add(out, "elements");
-    else if (o->place == LFUSE__PLACE_ROWS) lfuse__strbuf_add(out, "rows");
-    else if (o->place == LFUSE__PLACE_COLUMNS) lfuse__strbuf_add(out, "columns");
-    else if (o->place == LFUSE__PLACE_RANK) lfuse__strbuf_add(out, "rank");
+    else if (words[o->place]) lfuse__strbuf_add(out, words[o->place]);
     else lfuse__strbuf_format(out, "t%d", o->index);
     if (plain(plan, o)) return;
     for (m = 0; m < o->rank; m++) {

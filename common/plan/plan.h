@@ -284,9 +284,6 @@ void lfuse__plan_free(lfuse__plan_body *body);
  */
 lfuse_status lfuse__graph_lower(const lfuse_graph *canonical, unsigned disable, lfuse_graph **lowered);
 
-/* Sets rank and shape of the tensor or buffer that an operand of span TENSOR lies in. */
-void lfuse__plan_memory(const lfuse__plan_body *plan, const lfuse__operand *o, int *rank, const lfuse_size **shape);
-
 /*
  * loop.c: the loop of a step whose tensors are contiguous, with neighbouring axes merged wherever that is right for all
  * sizes. Axis i of it is the axes first[i] ... first[i + 1] - 1 of the step's loop. A loop of one element has rank 1

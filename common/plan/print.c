@@ -9,13 +9,43 @@
 typedef struct printer {
     const lfuse__plan_body *plan;
     const lfuse_graph *names;
-    const lfuse__step *step;
     lfuse__strbuf *out;
+    /* Of the body that is being printed: */
+    const lfuse__step *step;
     int *uses;   /* of each instruction; negative: printed, with that number */
     int shared;  /* numbers given so far */
 } printer;
 
 static void print_expr(printer *p, int reg);
+static void print_work(printer *p, const lfuse__step *step);
+
+static void add(const printer *p, const char *text)
+{
+    lfuse__strbuf_add(p->out, text);
+}
+
+static void print_operand(const printer *p, const lfuse__operand *o)
+{
+    lfuse__operand_print(p->plan, o, p->names, p->out);
+}
+
+static void print_sizes(const printer *p, int count, const lfuse_size *sizes)
+{
+    int i;
+
+    if (!count) add(p, "1");
+    for (i = 0; i < count; i++) {
+        if (i) add(p, " x ");
+        lfuse__size_print(p->names, sizes[i], p->out);
+    }
+}
+
+static void print_number(const printer *p, int number)
+{
+    lfuse__graph_print_value(p->names, p->plan->numbers[number], p->out);
+}
+
+/* ---- bodies ---- */
 
 /* What a reduction of the step runs over, where that is not the loop's own axes. */
 static const char *span_of(const lfuse__step *step)
@@ -36,20 +66,20 @@ static void print_instr(printer *p, const lfuse__instr *in)
                                                   : reduces                    ? lfuse__folds[in->op].word
                                                                                : lfuse__ops[in->op].name);
     for (i = 0; i < 3 && args[i] >= 0; i++) {
-        lfuse__strbuf_add(p->out, " ");
+        add(p, " ");
         print_expr(p, args[i]);
     }
-    lfuse__strbuf_add(p->out, ")");
+    add(p, ")");
 }
 
 static void print_load(printer *p, const lfuse__instr *in)
 {
-    if (in->b >= 0) lfuse__strbuf_add(p->out, "(gather ");
-    lfuse__operand_print(p->plan, &p->step->operands[in->a], p->names, p->out);
+    if (in->b >= 0) add(p, "(gather ");
+    print_operand(p, &p->step->operands[in->a]);
     if (in->b < 0) return;
-    lfuse__strbuf_add(p->out, " ");
+    add(p, " ");
     print_expr(p, in->b);
-    lfuse__strbuf_add(p->out, ")");
+    add(p, ")");
 }
 
 static void print_expr(printer *p, int reg)
@@ -58,9 +88,7 @@ static void print_expr(printer *p, int reg)
 
     switch ((lfuse__instr_kind)in->kind) {
     case LFUSE__I_LOAD: print_load(p, in); return;
-    case LFUSE__I_NUMBER:
-        lfuse__graph_print_value(p->names, p->plan->numbers[p->step->numbers[in->a]], p->out);
-        return;
+    case LFUSE__I_NUMBER: print_number(p, p->step->numbers[in->a]); return;
     case LFUSE__I_CONST: lfuse__real_add(p->out, in->number); return;
     case LFUSE__I_APPLY:
     case LFUSE__I_CONVERT:
@@ -85,6 +113,7 @@ static void count_uses(const lfuse__body *b, int *uses)
 
     for (i = 0; i < b->ninstr; i++)
         for (k = lfuse__body_arguments(&b->instr[i], in) - 1; k >= 0; k--) uses[in[k]]++;
+    for (i = 0; i < b->nstores; i++) uses[b->stores[i].reg]++;
 }
 
 /* What an operand of a product is made of. */
@@ -94,108 +123,93 @@ static void print_made(printer *p, int i)
 
     if (!made) return;
     p->uses[made - 1]++;
-    lfuse__strbuf_add(p->out, i ? " (right " : " (left ");
+    add(p, i ? " (right " : " (left ");
     print_expr(p, made - 1);
-    lfuse__strbuf_add(p->out, ")");
+    add(p, ")");
 }
 
 /*
  * Stores of one value are one bracket: (y z expr) would be ambiguous, so the later ones refer to the first. `bare`: the
  * values alone.
  */
-static void print_stores(const lfuse__plan_body *plan, const lfuse__step *step, const lfuse_graph *names, bool bare,
-                         lfuse__strbuf *out)
+static void print_stores(printer *p, const lfuse__step *step, bool bare)
 {
-    printer p = { plan, names, step, out, calloc((size_t)step->body.ninstr + 1, sizeof(int)), 0 };
     int i;
 
-    if (!p.uses) {
-        out->failed = true;
+    p->uses = calloc((size_t)step->body.ninstr + 1, sizeof *p->uses);
+    if (!p->uses) {
+        p->out->failed = true;
         return;
     }
-    count_uses(&step->body, p.uses);
-    for (i = 0; i < step->body.nstores; i++) p.uses[step->body.stores[i].reg]++;
-    for (i = 0; i < 2 && step->kind == LFUSE__STEP_GEMM; i++) print_made(&p, i);
+    p->step = step;
+    p->shared = 0;
+    count_uses(&step->body, p->uses);
+    for (i = 0; i < 2 && step->kind == LFUSE__STEP_GEMM; i++) print_made(p, i);
     for (i = 0; i < step->body.nstores; i++) {
-        lfuse__strbuf_add(out, bare ? " " : " (");
-        if (!bare) lfuse__operand_print(plan, &step->operands[step->body.stores[i].operand], names, out);
-        if (!bare) lfuse__strbuf_add(out, " ");
-        print_expr(&p, step->body.stores[i].reg);
-        if (!bare) lfuse__strbuf_add(out, ")");
+        add(p, bare ? " " : " (");
+        if (!bare) print_operand(p, &step->operands[step->body.stores[i].operand]);
+        if (!bare) add(p, " ");
+        print_expr(p, step->body.stores[i].reg);
+        if (!bare) add(p, ")");
     }
-    free(p.uses);
+    free(p->uses);
 }
 
-static void print_loop(const lfuse__step *step, const lfuse_graph *names, lfuse__strbuf *out)
-{
-    int i;
+/* ---- steps ---- */
 
-    if (!step->rank) lfuse__strbuf_add(out, "1");
-    for (i = 0; i < step->rank; i++) {
-        if (i) lfuse__strbuf_add(out, " x ");
-        lfuse__size_print(names, step->extents[i], out);
-    }
-}
-
-static void print_number(const lfuse__plan_body *plan, int number, const lfuse_graph *names, lfuse__strbuf *out)
-{
-    lfuse__strbuf_add(out, " ");
-    lfuse__graph_print_value(names, plan->numbers[number], out);
-    lfuse__strbuf_add(out, ")");
-}
-
-/* What the epilogue of a vendor's product takes as input i; NULL: it takes no such. */
+/* Returns what the epilogue of a vendor's product takes as input i; NULL: it takes no such. */
 static const lfuse__operand *epilogue_input(const lfuse__step *s, int i)
 {
-    const lfuse__product *p = &s->product;
+    const lfuse__product *product = &s->product;
 
-    if (p->inputs[i]) return &s->operands[p->inputs[i]];
-    return i == LFUSE__INPUT_ADDEND && p->adds ? &s->operands[2] : NULL;
+    if (product->inputs[i]) return &s->operands[product->inputs[i]];
+    return i == LFUSE__INPUT_ADDEND && product->adds ? &s->operands[2] : NULL;
 }
 
-static void print_epilogue(const lfuse__plan_body *plan, const lfuse__step *s, const lfuse_graph *names,
-                           lfuse__strbuf *out)
+/* What a vendor's product stores. */
+static void print_epilogue(const printer *p, const lfuse__step *s)
 {
-    const lfuse__product *p = &s->product;
-    const char *function = lfuse__epilogue_words[p->epilogue];
+    const lfuse__product *product = &s->product;
+    const char *function = lfuse__epilogue_words[product->epilogue];
     int i;
 
-    lfuse__strbuf_add(out, " ");
-    if (function) lfuse__strbuf_format(out, "(%s ", function);
+    add(p, " ");
+    if (function) lfuse__strbuf_format(p->out, "(%s ", function);
     for (i = 0; i < LFUSE__EPILOGUE_INPUTS; i++)
-        if (epilogue_input(s, i)) lfuse__strbuf_format(out, "(%s ", lfuse__epilogue_inputs[i].op);
-    lfuse__strbuf_add(out, p->alpha >= 0 ? "(mul acc" : "acc");
-    if (p->alpha >= 0) print_number(plan, p->alpha, names, out);
-    for (i = LFUSE__EPILOGUE_INPUTS - 1; i >= 0; i--) {
-        const bool scaled = i == LFUSE__INPUT_ADDEND && p->beta >= 0;
-        if (!epilogue_input(s, i)) continue;
-        lfuse__strbuf_add(out, scaled ? " (mul " : " ");
-        lfuse__operand_print(plan, epilogue_input(s, i), names, out);
-        if (scaled) print_number(plan, p->beta, names, out);
-        lfuse__strbuf_add(out, ")");
+        if (epilogue_input(s, i)) lfuse__strbuf_format(p->out, "(%s ", lfuse__epilogue_inputs[i].op);
+    add(p, product->alpha >= 0 ? "(mul acc " : "acc");
+    if (product->alpha >= 0) {
+        print_number(p, product->alpha);
+        add(p, ")");
     }
-    if (function) lfuse__strbuf_add(out, ")");
+    for (i = LFUSE__EPILOGUE_INPUTS - 1; i >= 0; i--) {
+        const bool scaled = i == LFUSE__INPUT_ADDEND && product->beta >= 0;
+        if (!epilogue_input(s, i)) continue;
+        add(p, scaled ? " (mul " : " ");
+        print_operand(p, epilogue_input(s, i));
+        if (scaled) {
+            add(p, " ");
+            print_number(p, product->beta);
+            add(p, ")");
+        }
+        add(p, ")");
+    }
+    if (function) add(p, ")");
 }
 
-static void print_gemm(const lfuse__plan_body *plan, const lfuse__step *s, const lfuse_graph *names,
-                       lfuse__strbuf *out)
+static void print_gemm(printer *p, const lfuse__step *s)
 {
-    const lfuse__product *p = &s->product;
-    int i;
+    const lfuse__product *product = &s->product;
 
-    for (i = 0; i < s->rank - 2; i++) {
-        lfuse__size_print(names, s->extents[i], out);
-        lfuse__strbuf_add(out, i < s->rank - 3 ? " x " : " of ");
+    if (s->rank > 2) {
+        print_sizes(p, s->rank - 2, s->extents);
+        add(p, " of ");
     }
-    lfuse__size_print(names, p->m, out);
-    lfuse__strbuf_add(out, " x ");
-    lfuse__size_print(names, p->n, out);
-    lfuse__strbuf_add(out, " x ");
-    lfuse__size_print(names, p->k, out);
-    if (p->tf32) lfuse__strbuf_add(out, " in tf32");
-    if (p->wide) lfuse__strbuf_format(out, " of %s in f32", lfuse_type_name(p->type));
-    if (p->native) print_stores(plan, s, names, s->body.nstores == 1, out);
-    else print_epilogue(plan, s, names, out);
+    print_sizes(p, 3, (const lfuse_size[]){ product->m, product->n, product->k });
+    if (product->tf32) add(p, " in tf32");
+    if (product->wide) lfuse__strbuf_format(p->out, " of %s in f32", lfuse_type_name(product->type));
+    if (product->native) print_stores(p, s, s->body.nstores == 1);
+    else print_epilogue(p, s);
 }
 
 void lfuse__list_print(const lfuse__plan_body *plan, int list, const lfuse_graph *names, lfuse__strbuf *out)
@@ -216,142 +230,141 @@ void lfuse__list_print(const lfuse__plan_body *plan, int list, const lfuse_graph
     lfuse__strbuf_add(out, ")");
 }
 
-static void print_grouped(const lfuse__plan_body *plan, const lfuse__step *s, const lfuse_graph *names,
-                          lfuse__strbuf *out)
+static void print_grouped(printer *p, const lfuse__step *s)
 {
     int i;
 
     for (i = 0; i < 2; i++) {
-        if (i) lfuse__strbuf_add(out, " x ");
-        lfuse__operand_print(plan, &s->operands[i], names, out);
-        if (s->lists.transposed[i]) lfuse__strbuf_add(out, "^T");
+        if (i) add(p, " x ");
+        print_operand(p, &s->operands[i]);
+        if (s->lists.transposed[i]) add(p, "^T");
     }
-    print_stores(plan, s, names, false, out);
+    print_stores(p, s, false);
 }
 
-static void print_scatter(const lfuse__plan_body *plan, const lfuse__step *s, const lfuse_graph *names,
-                          lfuse__strbuf *out)
+static void print_scatter(printer *p, const lfuse__step *s)
 {
-    int i;
-
-    for (i = 0; i < s->scattering.rank; i++) {
-        if (i) lfuse__strbuf_add(out, " x ");
-        lfuse__size_print(names, s->scattering.shape[i], out);
-    }
-    if (!s->scattering.rank) lfuse__strbuf_add(out, "1");
-    lfuse__strbuf_add(out, " (");
-    lfuse__operand_print(plan, &s->operands[2], names, out);
-    lfuse__strbuf_add(out, " (scatter_add ");
-    lfuse__operand_print(plan, &s->operands[0], names, out);
-    lfuse__strbuf_add(out, " ");
-    lfuse__operand_print(plan, &s->operands[1], names, out);
-    lfuse__strbuf_add(out, " ");
-    lfuse__size_print(names, s->extents[0], out);
-    lfuse__strbuf_add(out, "))");
+    print_sizes(p, s->scattering.rank, s->scattering.shape);
+    add(p, " (");
+    print_operand(p, &s->operands[2]);
+    add(p, " (scatter_add ");
+    print_operand(p, &s->operands[0]);
+    add(p, " ");
+    print_operand(p, &s->operands[1]);
+    add(p, " ");
+    print_sizes(p, 1, s->extents);
+    add(p, "))");
 }
 
-static void print_strassen(const lfuse__plan_body *plan, const lfuse__step *s, const lfuse_graph *names,
-                           lfuse__strbuf *out)
+static void print_strassen(printer *p, const lfuse__step *s)
 {
-    print_loop(s, names, out);
-    if (s->strassen.in) lfuse__strbuf_format(out, " of %d", s->strassen.in);
+    print_sizes(p, s->rank, s->extents);
+    if (s->strassen.in) lfuse__strbuf_format(p->out, " of %d", s->strassen.in);
     if (s->strassen.out)
-        lfuse__strbuf_format(out, " to %s%s%d", s->strassen.transposed ? "transposed " : "",
+        lfuse__strbuf_format(p->out, " to %s%s%d", s->strassen.transposed ? "transposed " : "",
                              s->strassen.right ? "right " : "", s->strassen.out);
-    print_stores(plan, s, names, false, out);
+    print_stores(p, s, false);
 }
 
-static void print_region(const lfuse__plan_body *plan, const lfuse__step *s, const lfuse_graph *names,
-                         lfuse__strbuf *out)
+static void print_region(printer *p, const lfuse__step *s)
 {
     const int list = lfuse__step_list(s);
 
-    if (list >= 0) lfuse__list_print(plan, list, names, out);
-    else print_loop(s, names, out);
-    if (s->naxes) lfuse__strbuf_format(out, " %d", s->naxes);
-    print_stores(plan, s, names, false, out);
+    if (list >= 0) lfuse__list_print(p->plan, list, p->names, p->out);
+    else print_sizes(p, s->rank, s->extents);
+    if (s->naxes) lfuse__strbuf_format(p->out, " %d", s->naxes);
+    print_stores(p, s, false);
 }
 
-static void print_work(const lfuse__plan_body *plan, const lfuse__step *step, const lfuse_graph *names,
-                       lfuse__strbuf *out);
-
-static void print_children(const lfuse__plan_body *plan, const lfuse__step *s, const lfuse_graph *names,
-                           lfuse__strbuf *out)
+static void print_children(printer *p, const lfuse__step *s)
 {
     int i;
 
     for (i = 0; i < s->nchildren; i++) {
-        if (i) lfuse__strbuf_add(out, " ");
-        print_work(plan, &s->children[i], names, out);
+        if (i) add(p, " ");
+        print_work(p, &s->children[i]);
     }
 }
 
 static const struct {
     const char *word;
-    void (*print)(const lfuse__plan_body *plan, const lfuse__step *s, const lfuse_graph *names, lfuse__strbuf *out);
+    void (*print)(printer *p, const lfuse__step *s);
 } kinds[LFUSE__STEP_KINDS] = {
 #define LFUSE__STEP(kind, word, print, ...) [LFUSE__STEP_##kind] = {word, print_##print},
 #include "common/plan/families.def"
 };
 
-static void print_work(const lfuse__plan_body *plan, const lfuse__step *step, const lfuse_graph *names,
-                       lfuse__strbuf *out)
+static void print_work(printer *p, const lfuse__step *step)
 {
-    lfuse__strbuf_format(out, "(%s ", kinds[step->kind].word);
-    kinds[step->kind].print(plan, step, names, out);
-    lfuse__strbuf_add(out, ")");
+    lfuse__strbuf_format(p->out, "(%s ", kinds[step->kind].word);
+    kinds[step->kind].print(p, step);
+    add(p, ")");
 }
 
-static void print_step(const lfuse__plan_body *plan, const lfuse__step *step, const lfuse_graph *names,
-                       lfuse__strbuf *out)
+static void print_step(printer *p, const lfuse__step *step)
 {
-    if (step->prepare) lfuse__strbuf_add(out, "(prepare ");
-    print_work(plan, step, names, out);
-    if (step->prepare) lfuse__strbuf_add(out, ")");
+    if (step->prepare) add(p, "(prepare ");
+    print_work(p, step);
+    if (step->prepare) add(p, ")");
+}
+
+static void print_steps(printer *p, int count, const lfuse__step *steps)
+{
+    int k;
+
+    for (k = 0; k < count; k++) {
+        if (k) add(p, " ");
+        print_step(p, &steps[k]);
+    }
+}
+
+/* ---- plans ---- */
+
+static void print_choice(const printer *p, const lfuse__strassen_choice *c)
+{
+    lfuse__strbuf_format(p->out, " (levels %d ", c->levels);
+    print_sizes(p, 3, (const lfuse_size[]){ c->m, c->n, c->k });
+    lfuse__strbuf_format(p->out, " %s", c->why);
+    if (c->gain > 0) lfuse__strbuf_format(p->out, " %.3f", c->gain);
+    add(p, ")");
+}
+
+static void print_plan(printer *p)
+{
+    int i;
+
+    for (i = 0; i < p->plan->nstages; i++) {
+        const lfuse__stage *stage = &p->plan->stages[i];
+        if (i) add(p, " ");
+        if (stage->network) {
+            print_step(p, stage->network);
+            i += stage->covers - 1;
+        } else {
+            print_steps(p, stage->alternatives[0].nsteps, stage->alternatives[0].steps);
+        }
+    }
+    for (i = 0; i < p->plan->nchoices; i++) print_choice(p, &p->plan->choices[i]);
+}
+
+/* `step` NULL: all of the plan. */
+static void print(const lfuse__plan_body *plan, const lfuse__step *step, const lfuse_graph *names, lfuse__strbuf *out)
+{
+    lfuse_graph *dressed = lfuse__plan_dress(plan, names);
+    printer p = { .plan = plan, .names = dressed, .out = out };
+
+    if (!dressed) out->failed = true;
+    else if (step) print_step(&p, step);
+    else print_plan(&p);
+    lfuse__plan_undress(dressed);
 }
 
 void lfuse__step_print(const lfuse__plan_body *plan, const lfuse__step *step, const lfuse_graph *names,
                        lfuse__strbuf *out)
 {
-    lfuse_graph *dressed = lfuse__plan_dress(plan, names);
-
-    if (dressed) print_step(plan, step, dressed, out);
-    else out->failed = true;
-    lfuse__plan_undress(dressed);
-}
-
-static void print_choice(const lfuse__strassen_choice *c, const lfuse_graph *names, lfuse__strbuf *out)
-{
-    lfuse__strbuf_format(out, " (levels %d ", c->levels);
-    lfuse__size_print(names, c->m, out);
-    lfuse__strbuf_add(out, " x ");
-    lfuse__size_print(names, c->n, out);
-    lfuse__strbuf_add(out, " x ");
-    lfuse__size_print(names, c->k, out);
-    lfuse__strbuf_format(out, " %s", c->why);
-    if (c->gain > 0) lfuse__strbuf_format(out, " %.3f", c->gain);
-    lfuse__strbuf_add(out, ")");
+    print(plan, step, names, out);
 }
 
 void lfuse__plan_print(const lfuse__plan_body *plan, const lfuse_graph *names, lfuse__strbuf *out)
 {
-    lfuse_graph *dressed = lfuse__plan_dress(plan, names);
-    int i, k;
-
-    if (!dressed) out->failed = true;
-    for (i = 0; dressed && i < plan->nstages; i++) {
-        const lfuse__stage *stage = &plan->stages[i];
-        if (stage->network) {
-            if (i) lfuse__strbuf_add(out, " ");
-            print_step(plan, stage->network, dressed, out);
-            i += stage->covers - 1;
-            continue;
-        }
-        for (k = 0; k < stage->alternatives[0].nsteps; k++) {
-            if (i || k) lfuse__strbuf_add(out, " ");
-            print_step(plan, &stage->alternatives[0].steps[k], dressed, out);
-        }
-    }
-    for (i = 0; dressed && i < plan->nchoices; i++) print_choice(&plan->choices[i], dressed, out);
-    lfuse__plan_undress(dressed);
+    print(plan, NULL, names, out);
 }

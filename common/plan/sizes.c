@@ -7,11 +7,6 @@
 
 #include <string.h>
 
-bool lfuse__size_literal(lfuse_size s)
-{
-    return lfuse__size_is_number(s);
-}
-
 /* ---- sums and products ---- */
 
 lfuse_size lfuse__size_sum(lfuse_graph *g, lfuse_size a, lfuse_size b)
@@ -64,7 +59,7 @@ void lfuse__factors_times(const lfuse_graph *g, lfuse__factors *f, lfuse_size s)
     const lfuse__size_expr *e;
 
     if (!f->known) return;
-    if (lfuse__size_literal(s)) {
+    if (lfuse__size_is_number(s)) {
         if (__builtin_mul_overflow(f->number, s, &f->number)) f->known = false;
         return;
     }
@@ -100,7 +95,7 @@ bool lfuse__size_same(const lfuse_graph *g, lfuse_size a, lfuse_size b)
     lfuse__factors x, y;
 
     if (a == b) return true;
-    if (lfuse__size_literal(a) && lfuse__size_literal(b)) return false;
+    if (lfuse__size_is_number(a) && lfuse__size_is_number(b)) return false;
     lfuse__factors_of(g, a, &x);
     lfuse__factors_of(g, b, &y);
     return lfuse__factors_equal(&x, &y);
