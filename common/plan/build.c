@@ -440,30 +440,14 @@ void lfuse__builder_store_wide(lfuse__builder *b, int reg, int32_t node, const l
     store_as(b, reg, &b->d->memory[node].wide, node, walk, LFUSE_F32);
 }
 
-static void *copy(const void *data, int count, size_t element)
-{
-    void *p = malloc((size_t)(count ? count : 1) * element);
-
-    if (p) memcpy(p, data, (size_t)count * element);
-    return p;
-}
-
 lfuse_status lfuse__builder_finish(lfuse__builder *b, lfuse__step_kind kind, lfuse__step *step)
 {
+    lfuse__step made = { .kind = kind, .rank = b->rank, .noperands = b->noperands, .operands = b->operands,
+                         .body = { .ninstr = b->ninstr, .instr = b->instr, .nstores = b->nstores, .stores = b->stores,
+                                   .nnumbers = b->nnumbers, .number_types = b->number_types },
+                         .numbers = b->numbers };
+
     if (b->status) return b->status;
-    step->kind = kind;
-    step->rank = b->rank;
-    if (b->rank) memcpy(step->extents, b->extents, (size_t)b->rank * sizeof *step->extents);
-    step->noperands = b->noperands;
-    step->operands = copy(b->operands, b->noperands, sizeof *b->operands);
-    step->body.ninstr = b->ninstr;
-    step->body.instr = copy(b->instr, b->ninstr, sizeof *b->instr);
-    step->body.nstores = b->nstores;
-    step->body.stores = copy(b->stores, b->nstores, sizeof *b->stores);
-    step->body.nnumbers = b->nnumbers;
-    step->body.number_types = copy(b->number_types, b->nnumbers, sizeof *b->number_types);
-    step->numbers = copy(b->numbers, b->nnumbers, sizeof *b->numbers);
-    if (step->operands && step->body.instr && step->body.stores && step->body.number_types && step->numbers)
-        return LFUSE_OK;
-    return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory while a plan was made (%d instructions)", b->ninstr);
+    if (b->rank) memcpy(made.extents, b->extents, (size_t)b->rank * sizeof *made.extents);
+    return lfuse__step_copy(&made, step);
 }

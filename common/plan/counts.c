@@ -7,7 +7,6 @@
  */
 #include "common/plan/draft.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "common/base/error.h"
@@ -90,61 +89,17 @@ static int host_of(const lfuse__plan_body *p, int stage)
     return -1;
 }
 
-/* Enlarges an array of `count` elements by `more`; NULL: the old one is as it was. */
-static void *enlarged(void *array, int count, int more, size_t element)
-{
-    return realloc(array, (size_t)(count + more) * element);
-}
-
-static bool make_room(lfuse__step *host, const lfuse__step *counter)
-{
-    void *p = enlarged(host->operands, host->noperands, counter->noperands, sizeof *host->operands);
-
-    if (p) host->operands = p;
-    if (p) p = enlarged(host->body.instr, host->body.ninstr, counter->body.ninstr, sizeof *host->body.instr);
-    if (!p) return false;
-    host->body.instr = p;
-    p = enlarged(host->body.stores, host->body.nstores, counter->body.nstores, sizeof *host->body.stores);
-    if (p) host->body.stores = p;
-    return p;
-}
-
-/* Where an operand of the counter is among those of the host. */
-static int16_t add_operand(lfuse__step *host, const lfuse__operand *o)
-{
-    int i;
-
-    for (i = 0; i < host->noperands && !o->written; i++)
-        if (!memcmp(&host->operands[i], o, sizeof *o)) return (int16_t)i;
-    host->operands[host->noperands] = *o;
-    return (int16_t)host->noperands++;
-}
-
-static int16_t moved(int16_t reg, int by)
-{
-    return (int16_t)(reg < 0 ? reg : reg + by);
-}
-
 static lfuse_status join(lfuse__step *host, const lfuse__step *counter)
 {
-    const int first = host->body.ninstr;
     int16_t at[LFUSE__BODY_OPERANDS];
-    int i;
+    int i, k;
 
-    if (!make_room(host, counter)) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory while a plan was made");
-    for (i = 0; i < counter->noperands; i++) at[i] = add_operand(host, &counter->operands[i]);
-    for (i = 0; i < counter->body.ninstr; i++) {
-        lfuse__instr in = counter->body.instr[i];
-        in.a = in.kind == LFUSE__I_LOAD ? at[in.a] : moved(in.a, first);
-        in.b = moved(in.b, first);
-        in.c = moved(in.c, first);
-        host->body.instr[host->body.ninstr++] = in;
+    for (i = 0; i < counter->noperands; i++) { /* what the host reads is read once */
+        at[i] = -1;
+        for (k = 0; k < host->noperands && !counter->operands[i].written && at[i] < 0; k++)
+            if (!memcmp(&host->operands[k], &counter->operands[i], sizeof *host->operands)) at[i] = (int16_t)k;
     }
-    for (i = 0; i < counter->body.nstores; i++) {
-        const lfuse__store *s = &counter->body.stores[i];
-        host->body.stores[host->body.nstores++] = (lfuse__store){ moved(s->reg, first), at[s->operand] };
-    }
-    return LFUSE_OK;
+    return lfuse__step_append(host, counter, at);
 }
 
 /* Stages are numbered as the units that they were made of. */
@@ -153,9 +108,7 @@ static void remove_stage(lfuse__draft *d, int stage)
     lfuse__plan_body *p = d->out;
     const size_t behind = (size_t)(p->nstages - stage - 1);
 
-    lfuse__step_free(only_step(p, stage));
-    free(only_step(p, stage));
-    free(p->stages[stage].alternatives);
+    lfuse__stage_free(&p->stages[stage]);
     memmove(p->stages + stage, p->stages + stage + 1, behind * sizeof *p->stages);
     memmove(d->units + stage, d->units + stage + 1, behind * sizeof *d->units);
     p->nstages--;

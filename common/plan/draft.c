@@ -138,21 +138,3 @@ lfuse_status lfuse__draft_give_wide_memory(lfuse__draft *d, int32_t node)
     h->set = true;
     return LFUSE_OK;
 }
-
-lfuse_status lfuse__stage_create(lfuse__stage *stage, int count, const int *steps)
-{
-    int i;
-
-    stage->alternatives = calloc((size_t)count, sizeof *stage->alternatives);
-    if (!stage->alternatives) goto err_memory;
-    stage->nalternatives = count;
-    for (i = 0; i < count; i++) {
-        stage->alternatives[i].steps = calloc((size_t)steps[i], sizeof *stage->alternatives[i].steps);
-        if (!stage->alternatives[i].steps) goto err_memory;
-        stage->alternatives[i].nsteps = steps[i];
-    }
-    return LFUSE_OK;
-
-err_memory:
-    return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory while a plan was made (%d alternatives)", count);
-}

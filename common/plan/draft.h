@@ -426,12 +426,22 @@ lfuse_status lfuse__make_strassen(lfuse__draft *d, const lfuse__unit *u, lfuse__
 lfuse_status lfuse__native_step(lfuse__draft *d, const lfuse__unit *u, lfuse__step *step, bool *fits);
 /* Another alternative for a row step that may be of few long rows; `like`: a node of its unit. phases.c */
 lfuse_status lfuse__draft_phases(lfuse__draft *d, int32_t like, lfuse__stage *stage);
-/* What a step owns. plan.c */
+
+/* ---- step.c: what steps and stages own ---- */
+/* Sets *to to a copy of a step without children, with arrays of its own. ERR_MEMORY: the copy is to be freed too. */
+lfuse_status lfuse__step_copy(const lfuse__step *from, lfuse__step *to);
+/*
+ * Appends what `part` computes to the body of a step. Operand i of it is operand at[i] of the step; -1: it is appended,
+ * and at[i] set. Instructions, stores and numbers follow those that are there. ERR_MEMORY: the step is as it was.
+ */
+lfuse_status lfuse__step_append(lfuse__step *to, const lfuse__step *part, int16_t *at);
 void lfuse__step_free(lfuse__step *step);
+/* Adds an alternative of empty steps behind the others, which move. `name` is static. */
+lfuse_status lfuse__stage_add(lfuse__stage *stage, const char *name, int nsteps);
+/* Adds `count` alternatives to an empty stage, each with `steps[i]` empty steps. */
+lfuse_status lfuse__stage_create(lfuse__stage *stage, int count, const int *steps);
 void lfuse__stage_free(lfuse__stage *stage); /* zeroed afterwards */
 /* plan.c: frees all but the body itself and its graph. */
 void lfuse__plan_clear(lfuse__plan_body *body);
-/* A stage of `count` alternatives, each with `steps[i]` empty steps. */
-lfuse_status lfuse__stage_create(lfuse__stage *stage, int count, const int *steps);
 
 #endif

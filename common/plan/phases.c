@@ -227,35 +227,20 @@ static void in_order(lfuse__step *s)
     }
 }
 
-static void *copy(const void *data, int count, size_t element)
+static lfuse_status fill(const phases *p, int k, part *a, lfuse__step *step)
 {
-    void *p = malloc((size_t)(count ? count : 1) * element);
-
-    if (p) memcpy(p, data, (size_t)count * element);
-    return p;
-}
-
-static lfuse_status fill(const phases *p, int k, const part *a, lfuse__step *step)
-{
-    const lfuse__body *b = &p->rows->body;
+    const lfuse__step *from = p->rows;
     const bool rows = k < row_steps(p);
+    lfuse__step made = { .kind = rows ? LFUSE__STEP_ROWS : LFUSE__STEP_POINTWISE, .prepare = from->prepare,
+                         .rank = from->rank, .naxes = rows ? from->naxes : 0, .noperands = a->noperands,
+                         .operands = a->operands, .body = from->body, .numbers = from->numbers };
 
-    step->kind = rows ? LFUSE__STEP_ROWS : LFUSE__STEP_POINTWISE;
-    step->prepare = p->rows->prepare;
-    step->rank = p->rows->rank;
-    step->naxes = rows ? p->rows->naxes : 0;
-    memcpy(step->extents, p->rows->extents, sizeof step->extents);
-    step->noperands = a->noperands;
-    step->operands = copy(a->operands, a->noperands, sizeof *a->operands);
-    step->body.ninstr = a->ninstr;
-    step->body.instr = copy(a->instr, a->ninstr, sizeof *a->instr);
-    step->body.nstores = a->nstores;
-    step->body.stores = copy(a->stores, a->nstores, sizeof *a->stores);
-    step->body.nnumbers = b->nnumbers;
-    step->body.number_types = copy(b->number_types, b->nnumbers, sizeof *b->number_types);
-    step->numbers = copy(p->rows->numbers, b->nnumbers, sizeof *p->rows->numbers);
-    if (!step->operands || !step->body.instr || !step->body.stores || !step->body.number_types || !step->numbers)
-        return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory while a plan was made (%d instructions)", a->ninstr);
+    memcpy(made.extents, from->extents, sizeof made.extents);
+    made.body.ninstr = a->ninstr;
+    made.body.instr = a->instr;
+    made.body.nstores = a->nstores;
+    made.body.stores = a->stores;
+    LFUSE__TRY(lfuse__step_copy(&made, step));
     if (!rows) in_order(step);
     return LFUSE_OK;
 }
@@ -280,21 +265,6 @@ static lfuse_status add_buffers(phases *p, int32_t like)
     return LFUSE_OK;
 }
 
-/* Room for one alternative more, of so many steps. */
-static lfuse_status extend(lfuse__stage *stage, int nsteps)
-{
-    lfuse__alternative *all = realloc(stage->alternatives, ((size_t)stage->nalternatives + 1) * sizeof *all);
-    lfuse__step *steps = calloc((size_t)nsteps, sizeof *steps);
-
-    if (all) stage->alternatives = all;
-    if (!all || !steps) {
-        free(steps);
-        return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory while a plan was made (%d steps)", nsteps);
-    }
-    all[stage->nalternatives++] = (lfuse__alternative){ .nsteps = nsteps, .steps = steps, .name = "phases" };
-    return LFUSE_OK;
-}
-
 static lfuse_status make(phases *p, lfuse__stage *stage, const lfuse__guard *guard)
 {
     const int count = row_steps(p) + has_last(p);
@@ -303,7 +273,7 @@ static lfuse_status make(phases *p, lfuse__stage *stage, const lfuse__guard *gua
     lfuse_status status;
     int k;
 
-    LFUSE__TRY(extend(stage, count));
+    LFUSE__TRY(lfuse__stage_add(stage, "phases", count));
     p->rows = stage->alternatives[0].steps;
     a = &stage->alternatives[1];
     a->guard = *guard;

@@ -7,20 +7,6 @@
 
 #include "common/base/error.h"
 
-void lfuse__stage_free(lfuse__stage *s)
-{
-    int j, k;
-
-    for (j = 0; j < s->nalternatives; j++) {
-        for (k = 0; k < s->alternatives[j].nsteps; k++) lfuse__step_free(&s->alternatives[j].steps[k]);
-        free(s->alternatives[j].steps);
-    }
-    free(s->alternatives);
-    if (s->network) lfuse__step_free(s->network);
-    free(s->network);
-    *s = (lfuse__stage){ 0 };
-}
-
 void lfuse__plan_clear(lfuse__plan_body *p)
 {
     int i;

@@ -8,7 +8,6 @@
  */
 #include "common/plan/draft.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "common/base/error.h"
@@ -110,29 +109,22 @@ static lfuse_status row_step(lfuse__draft *d, const lfuse__unit *u, lfuse__step 
 }
 
 /* The product lies in memory there, whether it does elsewhere or not. */
-static lfuse_status make_separate(lfuse__draft *d, const lfuse__unit *u, lfuse__alternative *a, bool *fits)
+static lfuse_status make_separate(lfuse__draft *d, const lfuse__unit *u, lfuse__step *steps, bool *fits)
 {
     const lfuse__home before = d->memory[u->node].home;
     lfuse__unit bare = *u;
     lfuse_status status = lfuse__draft_give_memory(d, u->node);
 
     bare.tail = -1;
-    a->name = "native+rows";
-    if (!status) status = lfuse__native_step(d, &bare, &a->steps[0], fits);
-    if (!status && *fits) status = row_step(d, u, &a->steps[1], fits);
+    if (!status) status = lfuse__native_step(d, &bare, &steps[0], fits);
+    if (!status && *fits) status = row_step(d, u, &steps[1], fits);
     d->memory[u->node].home = before;
     return status;
 }
 
 lfuse_status lfuse__make_sums(lfuse__draft *d, const lfuse__unit *u, lfuse__stage *stage, bool *fits)
 {
-    lfuse__alternative *all = realloc(stage->alternatives, 2 * sizeof *all);
-
-    if (!all) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory while a plan was made");
-    stage->alternatives = all;
-    all[1] = (lfuse__alternative){ .nsteps = 2, .steps = calloc(2, sizeof *all->steps) };
-    if (!all[1].steps) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory while a plan was made");
-    stage->nalternatives = 2;
-    all[0].steps[0].product.ahead = true;
-    return make_separate(d, u, &all[1], fits);
+    LFUSE__TRY(lfuse__stage_add(stage, "native+rows", 2));
+    stage->alternatives[0].steps[0].product.ahead = true;
+    return make_separate(d, u, stage->alternatives[1].steps, fits);
 }

@@ -19,7 +19,6 @@
  */
 #include "common/plan/draft.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "common/base/error.h"
@@ -142,14 +141,6 @@ bool lfuse__prologue_cut(lfuse__draft *d, int32_t matmul)
 
 /* ---- the step ---- */
 
-static void *longer(void *array, int count, int more, size_t element)
-{
-    void *p = realloc(array, (size_t)(count + more + 1) * element);
-
-    if (p) memset((char *)p + (size_t)count * element, 0, (size_t)more * element);
-    return p;
-}
-
 /* The prologue's axes are those of its own value: the product may have it transposed. */
 static void turn(lfuse__operand *o)
 {
@@ -160,54 +151,6 @@ static void turn(lfuse__operand *o)
     o->step[0] = o->step[1];
     o->axis[1] = axis;
     o->step[1] = step;
-}
-
-static void shift(int16_t *reg, int by)
-{
-    if (*reg >= 0) *reg = (int16_t)(*reg + by);
-}
-
-/* One instruction behind those of the step, whose registers, operands and numbers are counted on. */
-static lfuse__instr moved(const lfuse__instr *in, const lfuse__step *step)
-{
-    lfuse__instr to = *in;
-
-    if (in->kind == LFUSE__I_LOAD) to.a = (int16_t)(in->a + step->noperands);
-    else if (in->kind == LFUSE__I_NUMBER) to.a = (int16_t)(in->a + step->body.nnumbers);
-    else shift(&to.a, step->body.ninstr);
-    shift(&to.b, step->body.ninstr);
-    shift(&to.c, step->body.ninstr);
-    return to;
-}
-
-static lfuse_status append(lfuse__step *step, const lfuse__step *part, bool transposed)
-{
-    lfuse__body *body = &step->body;
-    const int numbers = part->body.nnumbers, registers = part->body.ninstr;
-    lfuse__operand *operands = longer(step->operands, step->noperands, part->noperands, sizeof *operands);
-    lfuse__instr *instr = longer(body->instr, body->ninstr, registers, sizeof *instr);
-    lfuse_type *types = longer(body->number_types, body->nnumbers, numbers, sizeof *types);
-    int *slots = longer(step->numbers, body->nnumbers, numbers, sizeof *slots), i;
-
-    if (operands) step->operands = operands;
-    if (instr) body->instr = instr;
-    if (types) body->number_types = types;
-    if (slots) step->numbers = slots;
-    if (!operands || !instr || !types || !slots)
-        return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory while a plan was made");
-    for (i = 0; i < registers; i++) instr[body->ninstr + i] = moved(&part->body.instr[i], step);
-    for (i = 0; i < part->noperands; i++) {
-        operands[step->noperands + i] = part->operands[i];
-        if (transposed) turn(&operands[step->noperands + i]);
-    }
-    for (i = 0; i < numbers; i++) {
-        types[body->nnumbers + i] = part->body.number_types[i];
-        slots[body->nnumbers + i] = part->numbers[i];
-    }
-    step->noperands += part->noperands;
-    body->ninstr += registers;
-    body->nnumbers += numbers;
-    return LFUSE_OK;
 }
 
 static bool has_room(const lfuse__step *step, const lfuse__step *part)
@@ -226,8 +169,9 @@ static lfuse_status add_one(lfuse__draft *d, int32_t matmul, int i, int32_t regi
     const int32_t base = lfuse__draft_operand(d, matmul, i, &walk);
     const lfuse_type type = (lfuse_type)lfuse__draft_node(d, base)->type;
     const int before = step->body.ninstr;
+    int16_t at[LFUSE__BODY_OPERANDS];
     lfuse_status status;
-    int reg;
+    int reg, k;
 
     lfuse__draft_loop(d, base, &loop);
     LFUSE__TRY(lfuse__builder_create(d, region, loop.rank, loop.extents, &b));
@@ -237,7 +181,11 @@ static lfuse_status add_one(lfuse__draft *d, int32_t matmul, int i, int32_t regi
     *fits = !lfuse__builder_overflow(b);
     status = *fits ? lfuse__builder_finish(b, LFUSE__STEP_POINTWISE, &part) : LFUSE_OK;
     *fits = *fits && has_room(step, &part);
-    if (!status && *fits) status = append(step, &part, walk.axis[0] > walk.axis[1]);
+    for (k = 0; k < part.noperands; k++) {
+        at[k] = -1;
+        if (walk.axis[0] > walk.axis[1]) turn(&part.operands[k]);
+    }
+    if (!status && *fits) status = lfuse__step_append(step, &part, at);
     if (!status && *fits) step->product.prologue[i] = before + reg + 1;
     lfuse__builder_destroy(b);
     lfuse__step_free(&part);

@@ -142,14 +142,13 @@ lfuse_status lfuse__make_region(lfuse__draft *d, const lfuse__unit *u, lfuse__st
     if (lfuse__builder_overflow(b)) {
         status = split_region(d, u->node);
     } else {
-        status = lfuse__stage_create(stage, 1, (const int[]){ 1 });
+        status = lfuse__stage_add(stage, "kernel", 1);
         step = status ? NULL : stage->alternatives[0].steps;
         if (!status) status = lfuse__builder_finish(b, kind, step);
         if (!status) {
             describe_list(d, u->node, step);
             step->naxes = loop.naxes;
             step->prepare = u->phase == LFUSE__PHASE_PREPARE;
-            stage->alternatives[0].name = "kernel";
         }
         if (!status && kind == LFUSE__STEP_ROWS) status = lfuse__draft_phases(d, u->node, stage);
     }
@@ -170,12 +169,11 @@ lfuse_status lfuse__make_copy(lfuse__draft *d, const lfuse__unit *u, lfuse__stag
     if (lfuse__builder_overflow(b)) {
         status = lfuse__draft_split(d, -1, &u->node, 1);
     } else {
-        status = lfuse__stage_create(stage, 1, (const int[]){ 1 });
+        status = lfuse__stage_add(stage, "kernel", 1);
         if (!status) status = lfuse__builder_finish(b, n->list ? LFUSE__STEP_MULTI : LFUSE__STEP_POINTWISE,
                                                     stage->alternatives[0].steps);
         if (!status) describe_list(d, u->node, stage->alternatives[0].steps);
         if (!status) stage->alternatives[0].steps->prepare = u->phase == LFUSE__PHASE_PREPARE;
-        if (!status) stage->alternatives[0].name = "kernel";
     }
     lfuse__builder_destroy(b);
     return status;

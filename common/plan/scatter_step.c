@@ -13,8 +13,7 @@ lfuse_status lfuse__make_scatter(lfuse__draft *d, const lfuse__unit *u, lfuse__s
     lfuse__step *step;
     int i;
 
-    LFUSE__TRY(lfuse__stage_create(stage, 1, (const int[]){ 1 }));
-    stage->alternatives[0].name = "kernels";
+    LFUSE__TRY(lfuse__stage_add(stage, "kernels", 1));
     step = stage->alternatives[0].steps;
     step->kind = LFUSE__STEP_SCATTER;
     step->prepare = u->phase == LFUSE__PHASE_PREPARE;
