@@ -2,7 +2,6 @@
 /* The body and the operands of one step: values are computed where they belong to it and loaded where they do not. */
 #include "common/plan/draft.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "common/base/error.h"
@@ -33,13 +32,15 @@ struct lfuse__builder {
     known known[LFUSE__BODY_INSTRUCTIONS];
 };
 
-lfuse_status lfuse__builder_create(lfuse__draft *d, int32_t region, int rank, const lfuse_size *extents,
-                                   lfuse__builder **builder)
+lfuse_status lfuse__builder_begin(lfuse__draft *d, int32_t region, int rank, const lfuse_size *extents,
+                                  lfuse__builder **builder)
 {
-    lfuse__builder *b = calloc(1, sizeof *b);
+    lfuse__builder *b = d->builder;
     int i;
 
-    if (!b) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory while a plan was made (%zu bytes)", sizeof *b);
+    if (b) memset(b, 0, sizeof *b);
+    else b = d->builder = lfuse__arena_array(&d->arena, 1, sizeof *b);
+    if (!b) return LFUSE_ERR_MEMORY;
     b->d = d;
     b->region = region;
     b->sum = -1;
@@ -54,11 +55,6 @@ lfuse_status lfuse__builder_create(lfuse__draft *d, int32_t region, int rank, co
 void lfuse__builder_loop(lfuse__builder *b, const lfuse__unit_loop *loop)
 {
     b->loop = *loop;
-}
-
-void lfuse__builder_destroy(lfuse__builder *b)
-{
-    free(b);
 }
 
 bool lfuse__builder_overflow(const lfuse__builder *b)
@@ -433,6 +429,19 @@ void lfuse__builder_store(lfuse__builder *b, int reg, const lfuse__home *home, i
 void lfuse__builder_store_type(lfuse__builder *b, int reg, const lfuse__home *home, int32_t like, lfuse_type type)
 {
     store_as(b, reg, home, like, NULL, type);
+}
+
+void lfuse__builder_store_result(lfuse__builder *b, int reg, int32_t node, const lfuse__view *walk)
+{
+    const lfuse__home *home = &b->d->memory[node].home;
+    int32_t name;
+
+    lfuse__builder_store(b, reg, home, node, walk);
+    for (name = b->d->nodes[node].target; name >= 0; name = b->d->names[name].next_target) {
+        const lfuse__home also = { .set = true, .place = LFUSE__PLACE_BOUND, .index = name };
+        if (home->place != LFUSE__PLACE_BOUND || home->index != name)
+            lfuse__builder_store(b, reg, &also, node, walk);
+    }
 }
 
 void lfuse__builder_store_wide(lfuse__builder *b, int reg, int32_t node, const lfuse__view *walk)

@@ -137,6 +137,8 @@ typedef struct lfuse__planned_name {
     int32_t next_target; /* the next name that its node is stored in; -1 */
 } lfuse__planned_name;
 
+typedef struct lfuse__builder lfuse__builder;
+
 struct lfuse__draft {
     const lfuse_graph *g;
     const lfuse__facts *facts;
@@ -160,6 +162,7 @@ struct lfuse__draft {
     lfuse__arena round;             /* lives as long as a round, the last one's until the end */
     int nunits, unit_capacity;
     lfuse__unit *units;
+    lfuse__builder *builder;        /* NULL until a step is built */
     lfuse__plan_body *out;
     int buffer_capacity;
 };
@@ -329,10 +332,12 @@ bool lfuse__draft_late(const lfuse__draft *d, int32_t region);
 lfuse_status lfuse__network_join(lfuse__step *network, lfuse__step *layer, bool *joined);
 
 /* ---- build.c: the body and operands of one step ---- */
-typedef struct lfuse__builder lfuse__builder;
-lfuse_status lfuse__builder_create(lfuse__draft *d, int32_t region, int rank, const lfuse_size *extents,
-                                   lfuse__builder **b);
-void lfuse__builder_destroy(lfuse__builder *b);
+/*
+ * Begins a step that computes the nodes of `region` (-1: none), by a loop of these extents, which are not copied. The
+ * draft has one builder, which is the step's until the next one is begun.
+ */
+lfuse_status lfuse__builder_begin(lfuse__draft *d, int32_t region, int rank, const lfuse_size *extents,
+                                  lfuse__builder **b);
 /* The loop's axes are those of a unit: what is of the region is computed as its frames say, reductions among it. */
 void lfuse__builder_loop(lfuse__builder *b, const lfuse__unit_loop *loop);
 /* Register of a node, which the loop walks so; NULL: the loop's axes are those of the node. */
@@ -354,6 +359,8 @@ void lfuse__builder_store_type(lfuse__builder *b, int reg, const lfuse__home *ho
 void lfuse__builder_store_wide(lfuse__builder *b, int reg, int32_t node, const lfuse__view *walk);
 /* The last operand, of a step of this kind over what `walked` says of the members of `list`, where it needs that. */
 void lfuse__builder_shape(lfuse__builder *b, lfuse__step_kind kind, lfuse__span walked, int list);
+/* Stores a register under all names of a node that has a home, and there; the loop walks the node so. */
+void lfuse__builder_store_result(lfuse__builder *b, int reg, int32_t node, const lfuse__view *walk);
 /* True when the step is too large (its contents are then of no use). */
 bool lfuse__builder_overflow(const lfuse__builder *b);
 /* Moves everything into a step: kind, operands, body, numbers, extents. */

@@ -154,16 +154,7 @@ int32_t lfuse__native_tail(const lfuse__draft *d, int32_t matmul)
 
 void lfuse__native_store(lfuse__draft *d, lfuse__builder *b, int32_t matmul, int reg)
 {
-    const lfuse__home *home = &d->memory[matmul].home;
-    int32_t name;
-
-    if (!home->set) return;
-    lfuse__builder_store(b, reg, home, matmul, NULL);
-    for (name = d->nodes[matmul].target; name >= 0; name = d->names[name].next_target) {
-        const lfuse__home also = { .set = true, .place = LFUSE__PLACE_BOUND, .index = name };
-        if (home->place != LFUSE__PLACE_BOUND || home->index != name)
-            lfuse__builder_store(b, reg, &also, matmul, NULL);
-    }
+    if (d->memory[matmul].home.set) lfuse__builder_store_result(b, reg, matmul, NULL);
 }
 
 /* A and B in front of the body's operands. */
@@ -266,9 +257,8 @@ lfuse_status lfuse__make_native(lfuse__draft *d, const lfuse__unit *u, lfuse__st
 
     LFUSE__TRY(lfuse__stage_create(stage, 1, (const int[]){ 1 }));
     stage->alternatives[0].name = "native";
-    LFUSE__TRY(lfuse__builder_create(d, u->tail, n->rank, n->shape, &b));
+    LFUSE__TRY(lfuse__builder_begin(d, u->tail, n->rank, n->shape, &b));
     status = build(d, u, b, true, stage->alternatives[0].steps, &fitting);
-    lfuse__builder_destroy(b);
     if (!status && fitting && u->tail >= 0 && lfuse__product_sums(d, u->node, u->tail))
         status = lfuse__make_sums(d, u, stage, &fitting);
     if (!status && !fitting) cut(d, u->node);
@@ -282,9 +272,8 @@ lfuse_status lfuse__native_step(lfuse__draft *d, const lfuse__unit *u, lfuse__st
     lfuse_status status;
 
     memset(step, 0, sizeof *step);
-    LFUSE__TRY(lfuse__builder_create(d, u->tail, n->rank, n->shape, &b));
+    LFUSE__TRY(lfuse__builder_begin(d, u->tail, n->rank, n->shape, &b));
     status = build(d, u, b, u->tail < 0, step, fits);
-    lfuse__builder_destroy(b);
     if (!status && *fits) return LFUSE_OK;
     lfuse__step_free(step);
     memset(step, 0, sizeof *step);

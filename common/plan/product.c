@@ -126,22 +126,13 @@ static lfuse_status tail_step(lfuse__draft *d, int32_t matmul, int32_t region, i
 {
     const lfuse__node *n = lfuse__draft_node(d, matmul);
     lfuse__builder *b;
-    lfuse_status status;
-    int32_t name;
     int reg;
 
-    LFUSE__TRY(lfuse__builder_create(d, region, n->rank, n->shape, &b));
+    LFUSE__TRY(lfuse__builder_begin(d, region, n->rank, n->shape, &b));
     lfuse__builder_given(b, matmul, lfuse__builder_load_type(b, acc, matmul, type));
     reg = lfuse__builder_value(b, end, NULL);
-    lfuse__builder_store(b, reg, &d->memory[end].home, end, NULL);
-    for (name = d->nodes[end].target; name >= 0; name = d->names[name].next_target) {
-        const lfuse__home also = { .set = true, .place = LFUSE__PLACE_BOUND, .index = name };
-        if (d->memory[end].home.place != LFUSE__PLACE_BOUND || d->memory[end].home.index != name)
-            lfuse__builder_store(b, reg, &also, end, NULL);
-    }
-    status = lfuse__builder_finish(b, LFUSE__STEP_POINTWISE, step);
-    lfuse__builder_destroy(b);
-    return status;
+    lfuse__builder_store_result(b, reg, end, NULL);
+    return lfuse__builder_finish(b, LFUSE__STEP_POINTWISE, step);
 }
 
 /* A buffer like the node's value but of f32. */
@@ -167,12 +158,11 @@ static lfuse_status widen_operand(lfuse__draft *d, int32_t matmul, int i, lfuse_
 
     if (n->name >= 0) from = (lfuse__home){ .set = true, .place = LFUSE__PLACE_BOUND, .index = n->name };
     LFUSE__TRY(wide_buffer(d, base, frozen ? LFUSE__PLACE_PREPARED : LFUSE__PLACE_SCRATCH, &wide));
-    LFUSE__TRY(lfuse__builder_create(d, -1, n->rank, n->shape, &b));
+    LFUSE__TRY(lfuse__builder_begin(d, -1, n->rank, n->shape, &b));
     reg = lfuse__builder_load_home(b, &from, base);
     reg = lfuse__builder_convert(b, reg, (lfuse_type)n->type, LFUSE_F32);
     lfuse__builder_store_type(b, reg, &wide, base, LFUSE_F32);
     status = lfuse__builder_finish(b, LFUSE__STEP_POINTWISE, cast);
-    lfuse__builder_destroy(b);
     cast->prepare = frozen;
     place_at(&wide, LFUSE_F32, &walk, o);
     return status;
@@ -272,14 +262,13 @@ static lfuse_status region_step(lfuse__draft *d, const lfuse__unit *u, const lfu
     lfuse__unit_loop loop;
     lfuse__builder *b;
 
-    LFUSE__TRY(lfuse__builder_create(d, u->tail, n->rank, n->shape, &b));
+    LFUSE__TRY(lfuse__builder_begin(d, u->tail, n->rank, n->shape, &b));
     lfuse__draft_loop(d, u->tail, &loop);
     lfuse__builder_loop(b, &loop);
     lfuse__builder_given(b, u->node, lfuse__builder_load_type(b, acc, u->node, (lfuse_type)n->type));
     lfuse__region_stores(d, b, u->tail, &loop);
     *made = !lfuse__builder_overflow(b);
     if (*made) status = lfuse__builder_finish(b, LFUSE__STEP_POINTWISE, step);
-    lfuse__builder_destroy(b);
     return status;
 }
 

@@ -94,18 +94,17 @@ bool lfuse__product_sums_fit(const lfuse__step *step)
 static lfuse_status row_step(lfuse__draft *d, const lfuse__unit *u, lfuse__step *step, bool *fits)
 {
     lfuse__unit_loop loop;
-    lfuse_status status = LFUSE_OK;
     lfuse__builder *b;
 
     lfuse__draft_loop(d, u->tail, &loop);
-    LFUSE__TRY(lfuse__builder_create(d, u->tail, loop.rank, loop.extents, &b));
+    LFUSE__TRY(lfuse__builder_begin(d, u->tail, loop.rank, loop.extents, &b));
     lfuse__builder_loop(b, &loop);
     lfuse__region_stores(d, b, u->tail, &loop);
     *fits = !lfuse__builder_overflow(b);
-    if (*fits) status = lfuse__builder_finish(b, LFUSE__STEP_ROWS, step);
-    if (*fits && !status) step->naxes = loop.naxes;
-    lfuse__builder_destroy(b);
-    return status;
+    if (!*fits) return LFUSE_OK;
+    LFUSE__TRY(lfuse__builder_finish(b, LFUSE__STEP_ROWS, step));
+    step->naxes = loop.naxes;
+    return LFUSE_OK;
 }
 
 /* The product lies in memory there, whether it does elsewhere or not. */

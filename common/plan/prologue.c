@@ -174,7 +174,7 @@ static lfuse_status add_one(lfuse__draft *d, int32_t matmul, int i, int32_t regi
     int reg, k;
 
     lfuse__draft_loop(d, base, &loop);
-    LFUSE__TRY(lfuse__builder_create(d, region, loop.rank, loop.extents, &b));
+    LFUSE__TRY(lfuse__builder_begin(d, region, loop.rank, loop.extents, &b));
     lfuse__builder_loop(b, &loop);
     reg = lfuse__builder_value(b, base, NULL);
     if (lfuse__register_type(type) != type) reg = lfuse__builder_convert(b, reg, lfuse__register_type(type), type);
@@ -187,7 +187,6 @@ static lfuse_status add_one(lfuse__draft *d, int32_t matmul, int i, int32_t regi
     }
     if (!status && *fits) status = lfuse__step_append(step, &part, at);
     if (!status && *fits) step->product.prologue[i] = before + reg + 1;
-    lfuse__builder_destroy(b);
     lfuse__step_free(&part);
     return status;
 }

@@ -4,28 +4,19 @@
  */
 #include "common/plan/draft.h"
 
-#include <stdlib.h>
-
 #include "common/base/error.h"
 
 /* A node that has a home is stored there and under all its names, and unrounded where others read it so. */
 static void store_all(lfuse__draft *d, lfuse__builder *b, int32_t node, const lfuse__unit_loop *loop)
 {
-    const lfuse__home *home = &d->memory[node].home;
     lfuse__view walk;
-    int32_t name;
     int reg;
 
     if (!lfuse__draft_stored(d, node)) return;
     lfuse__draft_frame(d, node, loop, &walk);
     reg = lfuse__builder_value(b, node, &walk);
     if (d->memory[node].wide.set) lfuse__builder_store_wide(b, reg, node, &walk);
-    if (!home->set) return;
-    lfuse__builder_store(b, reg, home, node, &walk);
-    for (name = d->nodes[node].target; name >= 0; name = d->names[name].next_target) {
-        const lfuse__home also = { .set = true, .place = LFUSE__PLACE_BOUND, .index = name };
-        if (home->place != LFUSE__PLACE_BOUND || home->index != name) lfuse__builder_store(b, reg, &also, node, &walk);
-    }
+    if (d->memory[node].home.set) lfuse__builder_store_result(b, reg, node, &walk);
 }
 
 void lfuse__region_stores(lfuse__draft *d, lfuse__builder *b, int32_t region, const lfuse__unit_loop *loop)
@@ -38,19 +29,15 @@ void lfuse__region_stores(lfuse__draft *d, lfuse__builder *b, int32_t region, co
 static lfuse_status split_region(lfuse__draft *d, int32_t region)
 {
     int32_t *roots, node;
-    lfuse_status status;
     int count = 0;
 
     for (node = region; node >= 0 && d->nodes[region].grouped; node = d->nodes[node].next)
         d->nodes[node].no_siblings = d->changed = true;
     if (d->nodes[region].grouped) return LFUSE_OK;
-    for (node = region; node >= 0; node = d->nodes[node].next) count++;
-    roots = malloc((size_t)count * sizeof *roots);
-    if (!roots) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory while a plan was made (%d nodes)", count);
-    for (count = 0, node = region; node >= 0; node = d->nodes[node].next) roots[count++] = node;
-    status = lfuse__draft_split(d, region, roots, count);
-    free(roots);
-    return status;
+    roots = lfuse__arena_array(&d->round, (size_t)d->g->nnodes, sizeof *roots);
+    if (!roots) return LFUSE_ERR_MEMORY;
+    for (node = region; node >= 0; node = d->nodes[node].next) roots[count++] = node;
+    return lfuse__draft_split(d, region, roots, count);
 }
 
 /* The reduction of a region of kind LINES. */
@@ -131,50 +118,38 @@ lfuse_status lfuse__make_region(lfuse__draft *d, const lfuse__unit *u, lfuse__st
     lfuse__unit_loop loop;
     lfuse__step *step;
     lfuse__builder *b;
-    lfuse_status status;
 
     loop_of(d, over, kind, &loop);
-    LFUSE__TRY(lfuse__builder_create(d, u->node, loop.rank, loop.extents, &b));
+    LFUSE__TRY(lfuse__builder_begin(d, u->node, loop.rank, loop.extents, &b));
     lfuse__builder_loop(b, &loop);
     lfuse__region_stores(d, b, u->node, &loop);
     if (kind == LFUSE__STEP_MULTI || kind == LFUSE__STEP_LINES)
         lfuse__builder_shape(b, kind, walked(d, kind, u->node), list_of(d, kind, u->node));
-    if (lfuse__builder_overflow(b)) {
-        status = split_region(d, u->node);
-    } else {
-        status = lfuse__stage_add(stage, "kernel", 1);
-        step = status ? NULL : stage->alternatives[0].steps;
-        if (!status) status = lfuse__builder_finish(b, kind, step);
-        if (!status) {
-            describe_list(d, u->node, step);
-            step->naxes = loop.naxes;
-            step->prepare = u->phase == LFUSE__PHASE_PREPARE;
-        }
-        if (!status && kind == LFUSE__STEP_ROWS) status = lfuse__draft_phases(d, u->node, stage);
-    }
-    lfuse__builder_destroy(b);
-    return status;
+    if (lfuse__builder_overflow(b)) return split_region(d, u->node);
+    LFUSE__TRY(lfuse__stage_add(stage, "kernel", 1));
+    step = stage->alternatives[0].steps;
+    LFUSE__TRY(lfuse__builder_finish(b, kind, step));
+    describe_list(d, u->node, step);
+    step->naxes = loop.naxes;
+    step->prepare = u->phase == LFUSE__PHASE_PREPARE;
+    return kind == LFUSE__STEP_ROWS ? lfuse__draft_phases(d, u->node, stage) : LFUSE_OK;
 }
 
 lfuse_status lfuse__make_copy(lfuse__draft *d, const lfuse__unit *u, lfuse__stage *stage)
 {
     const lfuse__node *n = lfuse__draft_node(d, u->node);
     lfuse__builder *b;
-    lfuse_status status;
+    lfuse__step *step;
     int reg;
 
-    LFUSE__TRY(lfuse__builder_create(d, -1, n->rank, n->shape, &b));
+    LFUSE__TRY(lfuse__builder_begin(d, -1, n->rank, n->shape, &b));
     reg = u->from.set ? lfuse__builder_load_home(b, &u->from, u->node) : lfuse__builder_value(b, u->node, NULL);
     lfuse__builder_store(b, reg, &u->to, u->node, NULL);
-    if (lfuse__builder_overflow(b)) {
-        status = lfuse__draft_split(d, -1, &u->node, 1);
-    } else {
-        status = lfuse__stage_add(stage, "kernel", 1);
-        if (!status) status = lfuse__builder_finish(b, n->list ? LFUSE__STEP_MULTI : LFUSE__STEP_POINTWISE,
-                                                    stage->alternatives[0].steps);
-        if (!status) describe_list(d, u->node, stage->alternatives[0].steps);
-        if (!status) stage->alternatives[0].steps->prepare = u->phase == LFUSE__PHASE_PREPARE;
-    }
-    lfuse__builder_destroy(b);
-    return status;
+    if (lfuse__builder_overflow(b)) return lfuse__draft_split(d, -1, &u->node, 1);
+    LFUSE__TRY(lfuse__stage_add(stage, "kernel", 1));
+    step = stage->alternatives[0].steps;
+    LFUSE__TRY(lfuse__builder_finish(b, n->list ? LFUSE__STEP_MULTI : LFUSE__STEP_POINTWISE, step));
+    describe_list(d, u->node, step);
+    step->prepare = u->phase == LFUSE__PHASE_PREPARE;
+    return LFUSE_OK;
 }

@@ -297,9 +297,8 @@ static lfuse_status end_step(lfuse__draft *d, const lfuse__unit *u, int result, 
     lfuse__builder *b;
     lfuse_status status;
 
-    LFUSE__TRY(lfuse__builder_create(d, u->tail, 2, lfuse__draft_node(d, u->node)->shape, &b));
+    LFUSE__TRY(lfuse__builder_begin(d, u->tail, 2, lfuse__draft_node(d, u->node)->shape, &b));
     status = build(d, u, b, result, factors, step);
-    lfuse__builder_destroy(b);
     return status;
 }
 
