@@ -19,7 +19,9 @@
 
 int lfuse__bundle_class_words(const lfuse__kernel_class *k)
 {
-    return k->family == LFUSE__FAMILY_ROWS ? lfuse__rows_words(k) : lfuse__pointwise_words(k);
+    lfuse__layout layout;
+    lfuse__layout_make(k, &layout);
+    return layout.total;
 }
 
 /* The layout of a launch in numbers: what tells its members apart, then the words of their kernels. */

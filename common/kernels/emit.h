@@ -83,15 +83,18 @@ unsigned lfuse__type_bytes(lfuse_type type);
 lfuse_status lfuse__class_check(const char *name, const lfuse__kernel_class *k, const lfuse__facts *facts);
 
 /* layout.c */
-void lfuse__layout_make(const lfuse__kernel_class *k, bool row, lfuse__layout *layout);
+void lfuse__layout_make(const lfuse__kernel_class *k, lfuse__layout *layout);
 lfuse_status lfuse__layout_check(const lfuse__kernel_class *k, const lfuse__layout *layout);
 lfuse_status lfuse__geometry_pack(const lfuse__kernel_class *k, const lfuse__layout *layout, const lfuse__geometry *g,
                                   lfuse__packed *packed);
-/* Of a kernel that looks things up: who reports, and where to; may change with every run. */
-void lfuse__reports_pack(const lfuse__kernel_class *k, const lfuse__layout *layout, const lfuse__geometry *g,
-                         uint64_t *words);
+/*
+ * The words that differ in another run of the same sizes: offsets, whether vectors of `vector` elements are aligned (0:
+ * the kernel has none), reports, partials and scalars.
+ */
+void lfuse__geometry_rebind(const lfuse__kernel_class *k, const lfuse__layout *layout, const lfuse__geometry *g,
+                            int vector, lfuse__packed *packed);
 /* Whether runs of `vector` elements along the inner axis of the loop are aligned for every operand. */
-bool lfuse__geometry_aligned(const lfuse__kernel_class *k, const lfuse__geometry *g, int vector, bool row);
+bool lfuse__geometry_aligned(const lfuse__kernel_class *k, const lfuse__geometry *g, int vector);
 void lfuse__numbers_pack(const lfuse__body *body, const double *numbers, uint64_t *words);
 
 /* Before a kernel: the text of common/base/power.k, where the body takes powers. */
@@ -208,11 +211,6 @@ static inline bool lfuse__single(const lfuse__facts *facts)
 {
     return facts->vector_lanes || facts->simd <= 1;
 }
-
-/* scatter_sizes.c: bits of a digit, argument words of a class, and whether its groups are single items. */
-int lfuse__scatter_bits(const lfuse__facts *facts);
-int lfuse__scatter_words(const lfuse__kernel_class *k);
-bool lfuse__scatter_single(const lfuse__kernel_class *k, const lfuse__facts *facts);
 
 /* Groups for `units` of work, one group taking `each` of them. */
 uint64_t lfuse__groups(const lfuse__facts *facts, bool single, uint64_t units, uint64_t each);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The kernel families: what the library asks of a kernel without knowing which one it is. A C file of the family has
- * its lfuse__family_<name>; families.c has those of families that others ask for something else too, by kernel.h.
+ * its lfuse__family_<name>.
  */
 #ifndef COMMON_KERNELS_FAMILIES_H
 #define COMMON_KERNELS_FAMILIES_H
@@ -16,6 +16,7 @@ typedef struct lfuse__kernel_family {
     /*
      * Words and groups of a launch for a geometry. `rebind` does so again for the same sizes at other addresses or with
      * other scalars; NULL: pack does. Both NULL: the launches are not described by a geometry (lists, networks).
+     * ERR_OVERFLOW: an extent, a stride or an offset does not fit the class.
      */
     lfuse_status (*pack)(const lfuse__kernel_class *k, const lfuse__facts *facts, const lfuse__geometry *g,
                          lfuse__packed *packed);
@@ -29,7 +30,8 @@ typedef struct lfuse__kernel_family {
     void (*choose)(const lfuse__facts *facts, uint64_t rows, uint64_t length, bool fixed, lfuse__kernel_class *k);
     /*
      * Words and groups of a launch of one group that, with words of 0, touches no memory: for devices that compile a
-     * kernel when it is first launched. NULL: the family is of devices that compile when they are asked to, alone.
+     * kernel when it is first launched. NULL: what `pack` gives for one element; without `pack` too, the family is of
+     * devices that compile when they are asked to, alone.
      */
     lfuse_status (*warm_up)(const lfuse__kernel_class *k, const lfuse__facts *facts, lfuse__packed *packed);
     /* How many memory arguments. List kernels: own_buffers, which the blocks of the list's memory follow. */
@@ -45,7 +47,10 @@ typedef struct lfuse__kernel_family {
 
 const lfuse__kernel_family *lfuse__family_of(const lfuse__kernel_class *k);
 
-/* Returns how many memory arguments a kernel has, of a family with a warm_up. */
+/* The launch that `warm_up` describes. ERR_UNSUPPORTED: the family has none. */
+lfuse_status lfuse__family_warm_up(const lfuse__kernel_class *k, const lfuse__facts *facts, lfuse__packed *packed);
+
+/* Returns how many memory arguments a kernel has, of a family that has such a launch. */
 int lfuse__family_buffers(const lfuse__kernel_class *k, const lfuse__facts *facts);
 
 #endif

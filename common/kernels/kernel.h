@@ -195,36 +195,22 @@ void lfuse__geometry_of_one(lfuse__geometry *g); /* layout.c */
 enum { LFUSE__ZEROS = 32 };
 extern const double lfuse__zeros[LFUSE__ZEROS];
 
-/* ---- pointwise.c: every element of the loop by itself ---- */
-lfuse_status lfuse__pointwise_emit(lfuse__strbuf *out, const char *name, const lfuse__kernel_class *k,
-                                   const lfuse__facts *facts);
-/* ERR_OVERFLOW when a number or extent does not fit the class. */
-lfuse_status lfuse__pointwise_pack(const lfuse__kernel_class *k, const lfuse__facts *facts, const lfuse__geometry *g,
-                                   lfuse__packed *packed);
-/* For a later run of the same geometry: rewrites offsets, alignment and numbers alone. */
-void lfuse__pointwise_rebind(const lfuse__kernel_class *k, const lfuse__facts *facts, const lfuse__geometry *g,
-                             lfuse__packed *packed);
-/* Argument words that the class takes; it fits a kernel when 8 * (words + buffers) <= LFUSE__ARGUMENT_BYTES. */
-int lfuse__pointwise_words(const lfuse__kernel_class *k);
-lfuse_status lfuse__pointwise_warm_up(const lfuse__kernel_class *k, const lfuse__facts *facts,
-                                      lfuse__packed *packed);
-
 /* ---- rows.c: reductions along rows, and what is computed of them, in one sweep or a few ----
  * Loads that walk no reduced axis, and what is computed of such and of reductions alone, are of the row. Every form
  * gives the bits of the canonical fold. Reduced extents may be 0: sums are then 0, products 1.
  */
 /*
  * The mapping of rows for an instance's sizes. `fixed`: all rows have this length whatever the sizes are, so that a
- * kernel may count on it. `staged`: PARTIAL may be the answer, and the caller then runs two kernels.
+ * kernel may count on it. Where PARTIAL is the answer, the caller runs two kernels.
  */
-void lfuse__rows_choose(const lfuse__facts *facts, uint64_t rows, uint64_t length, bool fixed, bool staged,
+void lfuse__rows_choose(const lfuse__facts *facts, uint64_t rows, uint64_t length, bool fixed,
                         lfuse__kernel_class *k);
 /*
  * Whatever rows_choose can answer within bounds, as classes; returns how many, at most LFUSE__ROW_FORMS. PARTIAL stands
  * for two kernels: the class itself, and one that differs in the form FOLD.
  */
 enum { LFUSE__ROW_FORMS = 40 };
-int lfuse__rows_forms(const lfuse__facts *facts, const uint64_t rows[2], const uint64_t length[2], bool staged,
+int lfuse__rows_forms(const lfuse__facts *facts, const uint64_t rows[2], const uint64_t length[2],
                       const lfuse__kernel_class *k, lfuse__kernel_class *forms);
 /* What passes from a PARTIAL kernel to its FOLD. Both take the same geometry and the same buffers. */
 uint64_t lfuse__rows_partials(const lfuse__kernel_class *k, const lfuse__facts *facts, uint64_t rows, uint64_t length);
@@ -232,16 +218,8 @@ uint64_t lfuse__rows_partials(const lfuse__kernel_class *k, const lfuse__facts *
 uint64_t lfuse__rows_bound(const lfuse__facts *facts, const lfuse__kernel_class *k);
 /* Work-groups, at most `bound`, of which all but the last take equally many of the `units`. */
 uint64_t lfuse__rows_even(uint64_t units, uint64_t bound);
-lfuse_status lfuse__rows_emit(lfuse__strbuf *out, const char *name, const lfuse__kernel_class *k,
-                              const lfuse__facts *facts);
-lfuse_status lfuse__rows_pack(const lfuse__kernel_class *k, const lfuse__facts *facts, const lfuse__geometry *g,
-                              lfuse__packed *packed);
-void lfuse__rows_rebind(const lfuse__kernel_class *k, const lfuse__facts *facts, const lfuse__geometry *g,
-                        lfuse__packed *packed);
-int lfuse__rows_words(const lfuse__kernel_class *k);
-lfuse_status lfuse__rows_warm_up(const lfuse__kernel_class *k, const lfuse__facts *facts, lfuse__packed *packed);
 
-/* ---- scatter.c, scatter_sizes.c: rows added to those that indices name ----
+/* ---- scatter.c: rows added to those that indices name ----
  * All memory is contiguous; keys, counts and starts are 8 bytes each. Geometry's extents are these sizes.
  */
 enum {
@@ -264,11 +242,6 @@ lfuse_status lfuse__scatter_sizes(const lfuse__facts *facts, int64_t positions, 
 void lfuse__scatter_digit(const lfuse__facts *facts, int digit, int64_t *sizes);
 /* How many counts there are. */
 uint64_t lfuse__scatter_counts(const lfuse__facts *facts, const int64_t *sizes);
-lfuse_status lfuse__scatter_emit(lfuse__strbuf *out, const char *name, const lfuse__kernel_class *k,
-                                 const lfuse__facts *facts);
-lfuse_status lfuse__scatter_pack(const lfuse__kernel_class *k, const lfuse__facts *facts, const lfuse__geometry *g,
-                                 lfuse__packed *packed);
-lfuse_status lfuse__scatter_warm_up(const lfuse__kernel_class *k, const lfuse__facts *facts, lfuse__packed *packed);
 
 /* ---- bundle.c, bundle_text.c: several pointwise or row kernels in one launch ----
  * A part is one class with `members` sets of argument words; parts and their members are walked by ranges of
@@ -347,8 +320,6 @@ typedef struct lfuse__chunk { /* 16 bytes, little-endian, as the kernels read it
 } lfuse__chunk;
 enum { LFUSE__SEGMENT = 1024, LFUSE__CHUNK = 16384 };
 
-lfuse_status lfuse__multi_emit(lfuse__strbuf *out, const char *name, const lfuse__kernel_class *k,
-                               const lfuse__facts *facts);
 /*
  * Elements of a chunk of long members: on GPUs one tile, so that all streams of the kernel are read near one place (an
  * H200 takes 5 % longer for AdamW with four tiles a group); on CPUs what makes a chunk's own cost small.
@@ -356,7 +327,6 @@ lfuse_status lfuse__multi_emit(lfuse__strbuf *out, const char *name, const lfuse
 int64_t lfuse__multi_chunk(const lfuse__kernel_class *k, const lfuse__facts *facts);
 lfuse_status lfuse__multi_pack(const lfuse__kernel_class *k, const lfuse__facts *facts, int64_t members,
                                int64_t first_chunk, int64_t chunks, const double *numbers, lfuse__packed *packed);
-lfuse_status lfuse__multi_warm_up(const lfuse__kernel_class *k, const lfuse__facts *facts, lfuse__packed *packed);
 bool lfuse__multi_counts(const lfuse__kernel_class *k); /* whether there are such operands */
 void lfuse__multi_pack_last(const lfuse__kernel_class *k, uint64_t ticket, uint64_t member, lfuse__packed *packed);
 /*
@@ -415,18 +385,10 @@ bool lfuse__members_reduces(const lfuse__kernel_class *k);
 uint64_t lfuse__members_scratch(const lfuse__kernel_class *k, int64_t members, int64_t chunks, uint64_t *totals);
 /* Work-groups of one fold. */
 uint64_t lfuse__members_groups(const lfuse__facts *facts, int64_t members);
-lfuse_status lfuse__members_partial_emit(lfuse__strbuf *out, const char *name, const lfuse__kernel_class *k,
-                                         const lfuse__facts *facts);
 lfuse_status lfuse__members_partial_pack(const lfuse__kernel_class *k, const lfuse__facts *facts,
                                          const lfuse__members_part *part, lfuse__packed *packed);
-lfuse_status lfuse__members_partial_warm_up(const lfuse__kernel_class *k, const lfuse__facts *facts,
-                                            lfuse__packed *packed);
-lfuse_status lfuse__members_fold_emit(lfuse__strbuf *out, const char *name, const lfuse__kernel_class *k,
-                                      const lfuse__facts *facts);
 lfuse_status lfuse__members_fold_pack(const lfuse__kernel_class *k, const lfuse__facts *facts,
                                       const lfuse__members_part *part, lfuse__packed *packed);
-lfuse_status lfuse__members_fold_warm_up(const lfuse__kernel_class *k, const lfuse__facts *facts,
-                                         lfuse__packed *packed);
 
 /* ---- members.c: reductions of the rows or columns of the members of lists ----
  * Two launches. Operands are elements of members (UNIT), numbers (REPEAT) and the shape; what is written (REPEAT) has
@@ -444,21 +406,14 @@ typedef struct lfuse__lines_part { /* one launch */
 int64_t lfuse__lines_count(const lfuse__kernel_class *k, int64_t matrices, int64_t rows, int64_t columns);
 int64_t lfuse__lines_cells(const lfuse__kernel_class *k, int64_t matrices, int64_t rows, int64_t columns);
 uint64_t lfuse__lines_scratch(const lfuse__kernel_class *k, int64_t chunks, int64_t length);
-lfuse_status lfuse__lines_emit(lfuse__strbuf *out, const char *name, const lfuse__kernel_class *k,
-                               const lfuse__facts *facts);
-lfuse_status lfuse__lines_fold_emit(lfuse__strbuf *out, const char *name, const lfuse__kernel_class *k,
-                                    const lfuse__facts *facts);
 /* Of both kernels. */
 lfuse_status lfuse__lines_pack(const lfuse__kernel_class *k, const lfuse__facts *facts, const lfuse__lines_part *part,
                                lfuse__packed *packed);
-lfuse_status lfuse__lines_warm_up(const lfuse__kernel_class *k, const lfuse__facts *facts, lfuse__packed *packed);
 
 /* ---- table.c: writes words that travel in the argument block into a table in device memory (buffer 0) ---- */
 enum { LFUSE__TABLE_WORDS = 96 };
-lfuse_status lfuse__table_emit(lfuse__strbuf *out, const char *name, const lfuse__facts *facts);
 lfuse_status lfuse__table_pack(const lfuse__facts *facts, uint64_t offset, const uint64_t *values, int count,
                                lfuse__packed *packed);
-lfuse_status lfuse__table_warm_up(const lfuse__kernel_class *k, const lfuse__facts *facts, lfuse__packed *packed);
 
 /* Rounds a number to a register of `type` as the kernels read it from a word: one rounding from f64. */
 uint64_t lfuse__number_word(lfuse_type type, double number);

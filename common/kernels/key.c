@@ -5,8 +5,9 @@
 
 #include "common/kernels/families.h"
 
-void lfuse__key_add_list(lfuse__kernel_key *key, const lfuse__list_class *l)
+void lfuse__key_add_list(const lfuse__kernel_class *k, lfuse__kernel_key *key)
 {
+    const lfuse__list_class *l = lfuse__class_list(k);
     lfuse__key_add(key, l->carried);
     lfuse__key_add(key, l->groups);
     lfuse__key_add(key, (int32_t)l->walk);

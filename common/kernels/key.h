@@ -29,7 +29,7 @@ static inline void lfuse__key_add(lfuse__kernel_key *key, int32_t word)
 }
 
 /* The part that the families of lists have in common; products': matmul/problem.h. */
-void lfuse__key_add_list(lfuse__kernel_key *key, const lfuse__list_class *l);
+void lfuse__key_add_list(const lfuse__kernel_class *k, lfuse__kernel_key *key);
 
 void lfuse__kernel_key_of(const lfuse__kernel_class *k, lfuse__kernel_key *key);
 bool lfuse__kernel_key_equal(const lfuse__kernel_key *a, const lfuse__kernel_key *b);

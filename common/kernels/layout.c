@@ -5,12 +5,17 @@
 #include "common/base/error.h"
 #include "common/kernels/emit.h"
 
-static bool stride_needed(const lfuse__kernel_class *k, int operand, int axis, bool row)
+/* Of kernels over rows, scans among them. */
+static bool has_rows(const lfuse__kernel_class *k)
+{
+    return k->family != LFUSE__FAMILY_POINTWISE;
+}
+
+static bool stride_needed(const lfuse__kernel_class *k, int operand, int axis)
 {
     if (axis < k->rank - (k->naxes ? k->naxes : 1)) return true;
     if (k->operands[operand].inner == LFUSE__STRIDE_SPLIT) return true;
-    if (axis < k->rank - 1) return false;
-    return k->operands[operand].inner == LFUSE__STRIDE_ANY && !(row && !k->naxes && k->operands[operand].written);
+    return axis == k->rank - 1 && k->operands[operand].inner == LFUSE__STRIDE_ANY;
 }
 
 static bool any_split(const lfuse__kernel_class *k)
@@ -29,10 +34,10 @@ static int division_words(const lfuse__kernel_class *k, int at, int axes, int *s
     return *shifts + 1;
 }
 
-void lfuse__layout_make(const lfuse__kernel_class *k, bool row, lfuse__layout *layout)
+void lfuse__layout_make(const lfuse__kernel_class *k, lfuse__layout *layout)
 {
     int at = k->noperands, strides = 0;
-    const bool staged = k->family == LFUSE__FAMILY_ROWS && lfuse__rows_staged(&k->rows);
+    const bool staged = k->family == LFUSE__FAMILY_ROWS && lfuse__rows_staged(&k->rows), row = has_rows(k);
     layout->axes = row ? k->rank - (k->naxes ? k->naxes : 1) : k->rank;
     layout->count = at++;
     layout->flags = at++;
@@ -46,7 +51,7 @@ void lfuse__layout_make(const lfuse__kernel_class *k, bool row, lfuse__layout *l
     layout->strides = at;
     for (int j = 0; j < k->noperands; j++)
         for (int a = 0; a < LFUSE_MAX_RANK; a++)
-            layout->slot[j][a] = a < k->rank && stride_needed(k, j, a, row) ? strides++ : -1;
+            layout->slot[j][a] = a < k->rank && stride_needed(k, j, a) ? strides++ : -1;
     at += k->index64 ? strides : (strides + 1) / 2;
     layout->gathers = at;
     for (int j = 0; j < k->noperands; j++) layout->gather[j] = -1;
@@ -137,14 +142,6 @@ static lfuse_status reach_check(const lfuse__kernel_class *k, const lfuse__geome
     return LFUSE_OK;
 }
 
-void lfuse__reports_pack(const lfuse__kernel_class *k, const lfuse__layout *layout, const lfuse__geometry *g,
-                         uint64_t *words)
-{
-    if (!lfuse__kernel_gathers(k)) return;
-    words[layout->gathers] = g->reporter;
-    words[layout->gathers + 1] = g->reports;
-}
-
 /* Offsets along a gathered axis are of 64 bits whatever the class. */
 static lfuse_status gather_pack(const lfuse__layout *layout, const lfuse__geometry *g, int operand, uint64_t *words)
 {
@@ -183,12 +180,13 @@ lfuse_status lfuse__geometry_pack(const lfuse__kernel_class *k, const lfuse__lay
     return LFUSE_OK;
 }
 
-bool lfuse__geometry_aligned(const lfuse__kernel_class *k, const lfuse__geometry *g, int vector, bool row)
+bool lfuse__geometry_aligned(const lfuse__kernel_class *k, const lfuse__geometry *g, int vector)
 {
-    const int axes = row ? k->rank - (k->naxes ? k->naxes : 1) : k->rank - 1;
+    const bool row = has_rows(k);
+    const int axes = row ? k->rank - k->naxes : k->rank - 1;
     if (!row && k->rank > 1 && g->extents[axes] % vector) return false;
     for (int j = 0; j < k->noperands; j++) {
-        if (!lfuse__in_blocks(&k->operands[j]) || (row && !k->naxes && k->operands[j].written)) continue;
+        if (!lfuse__in_blocks(&k->operands[j])) continue;
         const unsigned size = lfuse__type_bytes(k->operands[j].type), run = size * (unsigned)vector;
         if (g->addresses[j] % (run < 16 ? run : 16)) return false;
         for (int a = 0; a < axes; a++)
@@ -196,6 +194,21 @@ bool lfuse__geometry_aligned(const lfuse__kernel_class *k, const lfuse__geometry
         if (k->operands[j].gathered && g->gathered_strides[j] % vector) return false;
     }
     return true;
+}
+
+void lfuse__geometry_rebind(const lfuse__kernel_class *k, const lfuse__layout *layout, const lfuse__geometry *g,
+                            int vector, lfuse__packed *packed)
+{
+    uint64_t *words = packed->words;
+    for (int j = 0; j < k->noperands; j++) words[j] = g->offsets[j];
+    words[layout->flags] = vector && (!has_rows(k) || words[layout->length] % (unsigned)vector == 0) &&
+                           lfuse__geometry_aligned(k, g, vector);
+    if (lfuse__kernel_gathers(k)) {
+        words[layout->gathers] = g->reporter;
+        words[layout->gathers + 1] = g->reports;
+    }
+    if (layout->partials >= 0) words[layout->partials] = g->partials;
+    lfuse__numbers_pack(k->body, g->numbers, words + layout->numbers);
 }
 
 const double lfuse__zeros[LFUSE__ZEROS];

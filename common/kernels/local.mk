@@ -8,8 +8,8 @@ libfuse_core_la_SOURCES += \
 	%reldir%/rows_choose.c %reldir%/rows_chunks.c %reldir%/rows_exchange.c %reldir%/rows_files.c \
 	%reldir%/rows_fold.c %reldir%/rows_hold.c %reldir%/rows_item.c %reldir%/rows_look_up.c %reldir%/rows_reduce.c \
 	%reldir%/rows_single.c %reldir%/rows_team.c %reldir%/rows_team.h %reldir%/rows_text.c %reldir%/scan.c \
-	%reldir%/scatter.c %reldir%/scatter_sizes.c %reldir%/table.c %reldir%/template.c %reldir%/template.h \
-	%reldir%/text.c %reldir%/uniform.c
+	%reldir%/scatter.c %reldir%/table.c %reldir%/template.c %reldir%/template.h %reldir%/text.c \
+	%reldir%/uniform.c
 
 # Kernels, and the strings that are made of them.
 kernel_texts = \

@@ -225,20 +225,6 @@ lfuse_status lfuse__members_fold_pack(const lfuse__kernel_class *k, const lfuse_
     return LFUSE_OK;
 }
 
-lfuse_status lfuse__members_partial_warm_up(const lfuse__kernel_class *k, const lfuse__facts *facts,
-                                            lfuse__packed *packed)
-{
-    const lfuse__members_part part = {.numbers = lfuse__zeros};
-    return lfuse__members_partial_pack(k, facts, &part, packed);
-}
-
-lfuse_status lfuse__members_fold_warm_up(const lfuse__kernel_class *k, const lfuse__facts *facts,
-                                         lfuse__packed *packed)
-{
-    const lfuse__members_part part = {.numbers = lfuse__zeros};
-    return lfuse__members_fold_pack(k, facts, &part, packed);
-}
-
 /* ---- rows and columns of members ---- */
 
 enum { LENGTH_SHIFT = 48 /* of the chunk, in the word of cells */ };
@@ -280,10 +266,4 @@ lfuse_status lfuse__lines_pack(const lfuse__kernel_class *k, const lfuse__facts 
     packed->words[LFUSE__MULTI_PARTIALS_OFFSET] = part->scratch;
     packed->words[LFUSE__MEMBERS_CELLS] = cells | (uint64_t)part->length << LENGTH_SHIFT;
     return LFUSE_OK;
-}
-
-lfuse_status lfuse__lines_warm_up(const lfuse__kernel_class *k, const lfuse__facts *facts, lfuse__packed *packed)
-{
-    const lfuse__lines_part part = {.numbers = lfuse__zeros};
-    return lfuse__lines_pack(k, facts, &part, packed);
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "common/base/error.h"
+#include "common/kernels/families.h"
 #include "common/kernels/members.h"
 #include "common/kernels/template.h"
 
@@ -253,8 +254,8 @@ static void put_kernel(const lfuse__members *m, const char *text, const char *na
     lfuse__put_text(r->t.out, 0, text, parameters, places, m);
 }
 
-lfuse_status lfuse__members_partial_emit(lfuse__strbuf *out, const char *name, const lfuse__kernel_class *k,
-                                         const lfuse__facts *facts)
+static lfuse_status emit_partial(lfuse__strbuf *out, const char *name, const lfuse__kernel_class *k,
+                                 const lfuse__facts *facts)
 {
     lfuse__members *m;
     LFUSE__TRY(lfuse__list_check(name, k, facts));
@@ -265,8 +266,8 @@ lfuse_status lfuse__members_partial_emit(lfuse__strbuf *out, const char *name, c
     return lfuse__strbuf_check(out);
 }
 
-lfuse_status lfuse__members_fold_emit(lfuse__strbuf *out, const char *name, const lfuse__kernel_class *k,
-                                      const lfuse__facts *facts)
+static lfuse_status emit_fold(lfuse__strbuf *out, const char *name, const lfuse__kernel_class *k,
+                              const lfuse__facts *facts)
 {
     lfuse__members *m;
     LFUSE__TRY(lfuse__list_check(name, k, facts));
@@ -276,8 +277,8 @@ lfuse_status lfuse__members_fold_emit(lfuse__strbuf *out, const char *name, cons
     return lfuse__strbuf_check(out);
 }
 
-static lfuse_status emit_lines(lfuse__strbuf *out, const char *name, const lfuse__kernel_class *k,
-                               const lfuse__facts *facts, bool segments)
+static lfuse_status emit_lines_kernel(lfuse__strbuf *out, const char *name, const lfuse__kernel_class *k,
+                                      const lfuse__facts *facts, bool segments)
 {
     lfuse__members *m;
     int reduces = 0;
@@ -297,14 +298,51 @@ static lfuse_status emit_lines(lfuse__strbuf *out, const char *name, const lfuse
     return lfuse__strbuf_check(out);
 }
 
-lfuse_status lfuse__lines_emit(lfuse__strbuf *out, const char *name, const lfuse__kernel_class *k,
+static lfuse_status emit_lines(lfuse__strbuf *out, const char *name, const lfuse__kernel_class *k,
                                const lfuse__facts *facts)
 {
-    return emit_lines(out, name, k, facts, true);
+    return emit_lines_kernel(out, name, k, facts, true);
 }
 
-lfuse_status lfuse__lines_fold_emit(lfuse__strbuf *out, const char *name, const lfuse__kernel_class *k,
+static lfuse_status emit_lines_fold(lfuse__strbuf *out, const char *name, const lfuse__kernel_class *k,
                                     const lfuse__facts *facts)
 {
-    return emit_lines(out, name, k, facts, false);
+    return emit_lines_kernel(out, name, k, facts, false);
 }
+
+/* ---- the families ---- */
+
+static lfuse_status partial_warm_up(const lfuse__kernel_class *k, const lfuse__facts *facts, lfuse__packed *packed)
+{
+    const lfuse__members_part part = {.numbers = lfuse__zeros};
+    return lfuse__members_partial_pack(k, facts, &part, packed);
+}
+
+static lfuse_status fold_warm_up(const lfuse__kernel_class *k, const lfuse__facts *facts, lfuse__packed *packed)
+{
+    const lfuse__members_part part = {.numbers = lfuse__zeros};
+    return lfuse__members_fold_pack(k, facts, &part, packed);
+}
+
+static lfuse_status lines_warm_up(const lfuse__kernel_class *k, const lfuse__facts *facts, lfuse__packed *packed)
+{
+    const lfuse__lines_part part = {.numbers = lfuse__zeros};
+    return lfuse__lines_pack(k, facts, &part, packed);
+}
+
+const lfuse__kernel_family lfuse__family_partial = {
+    .emit = emit_partial, .key = lfuse__key_add_list, .warm_up = partial_warm_up, .own_buffers = 3,
+    .carry = LFUSE__CARRY_PARTIAL,
+};
+const lfuse__kernel_family lfuse__family_fold = {
+    .emit = emit_fold, .key = lfuse__key_add_list, .warm_up = fold_warm_up, .own_buffers = 3,
+    .carry = LFUSE__CARRY_FOLD,
+};
+const lfuse__kernel_family lfuse__family_lines = {
+    .emit = emit_lines, .key = lfuse__key_add_list, .warm_up = lines_warm_up, .own_buffers = 3,
+    .carry = LFUSE__CARRY_PARTIAL,
+};
+const lfuse__kernel_family lfuse__family_lines_fold = {
+    .emit = emit_lines_fold, .key = lfuse__key_add_list, .warm_up = lines_warm_up, .own_buffers = 3,
+    .carry = LFUSE__CARRY_PARTIAL,
+};

@@ -2,6 +2,7 @@
 /* Pointwise work on the members of lists: the kernel is text/list_pointwise.k. */
 #include "common/base/error.h"
 #include "common/kernels/emit.h"
+#include "common/kernels/families.h"
 #include "common/kernels/template.h"
 
 #include "common/kernels/text/list_pointwise.k.h"
@@ -115,8 +116,7 @@ static void put_once_stores(const void *text, int which, int indent)
     }
 }
 
-lfuse_status lfuse__multi_emit(lfuse__strbuf *out, const char *name, const lfuse__kernel_class *k,
-                               const lfuse__facts *facts)
+static lfuse_status emit(lfuse__strbuf *out, const char *name, const lfuse__kernel_class *k, const lfuse__facts *facts)
 {
     const bool single = facts->vector_lanes;
     const int items = single ? 1 : LFUSE__GROUP;
@@ -172,7 +172,11 @@ void lfuse__multi_pack_last(const lfuse__kernel_class *k, uint64_t ticket, uint6
     words[LAST_MEMBER] = member;
 }
 
-lfuse_status lfuse__multi_warm_up(const lfuse__kernel_class *k, const lfuse__facts *facts, lfuse__packed *packed)
+static lfuse_status warm_up(const lfuse__kernel_class *k, const lfuse__facts *facts, lfuse__packed *packed)
 {
     return lfuse__multi_pack(k, facts, 1, 0, 1, lfuse__zeros, packed);
 }
+
+const lfuse__kernel_family lfuse__family_multi = {
+    .emit = emit, .key = lfuse__key_add_list, .warm_up = warm_up, .own_buffers = 2, .carry = LFUSE__CARRY_CHUNKS,
+};

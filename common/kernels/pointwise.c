@@ -2,6 +2,7 @@
 /* Every element of a loop by itself: the kernel is text/pointwise.k. */
 #include "common/base/error.h"
 #include "common/kernels/emit.h"
+#include "common/kernels/families.h"
 #include "common/kernels/template.h"
 
 #include "common/kernels/text/pointwise.k.h"
@@ -12,20 +13,12 @@ static void put_memory(const void *text, int which, int indent)
     lfuse__put_memory(text);
 }
 
-int lfuse__pointwise_words(const lfuse__kernel_class *k)
-{
-    lfuse__layout layout;
-    lfuse__layout_make(k, false, &layout);
-    return layout.total;
-}
-
-lfuse_status lfuse__pointwise_emit(lfuse__strbuf *out, const char *name, const lfuse__kernel_class *k,
-                                   const lfuse__facts *facts)
+static lfuse_status emit(lfuse__strbuf *out, const char *name, const lfuse__kernel_class *k, const lfuse__facts *facts)
 {
     lfuse__layout layout;
     lfuse__text t;
     LFUSE__TRY(lfuse__class_check(name, k, facts));
-    lfuse__layout_make(k, false, &layout);
+    lfuse__layout_make(k, &layout);
     LFUSE__TRY(lfuse__layout_check(k, &layout));
     lfuse__text_init(&t, out, k, &layout);
     lfuse__items_shape(&t, 0);
@@ -43,29 +36,26 @@ lfuse_status lfuse__pointwise_emit(lfuse__strbuf *out, const char *name, const l
     return lfuse__strbuf_check(out);
 }
 
-void lfuse__pointwise_rebind(const lfuse__kernel_class *k, const lfuse__facts *facts, const lfuse__geometry *g,
-                             lfuse__packed *packed)
+static void rebind(const lfuse__kernel_class *k, const lfuse__facts *facts, const lfuse__geometry *g,
+                   lfuse__packed *packed)
 {
     lfuse__layout layout;
     lfuse__text t;
-    lfuse__layout_make(k, false, &layout);
+    lfuse__layout_make(k, &layout);
     lfuse__text_init(&t, NULL, k, &layout);
     lfuse__items_shape(&t, 0);
-    for (int j = 0; j < k->noperands; j++) packed->words[j] = g->offsets[j];
-    packed->words[layout.flags] = !facts->vector_lanes && lfuse__geometry_aligned(k, g, t.vector, false);
-    lfuse__reports_pack(k, &layout, g, packed->words);
-    lfuse__numbers_pack(k->body, g->numbers, packed->words + layout.numbers);
+    lfuse__geometry_rebind(k, &layout, g, facts->vector_lanes ? 0 : t.vector, packed);
 }
 
-lfuse_status lfuse__pointwise_pack(const lfuse__kernel_class *k, const lfuse__facts *facts, const lfuse__geometry *g,
-                                   lfuse__packed *packed)
+static lfuse_status pack(const lfuse__kernel_class *k, const lfuse__facts *facts, const lfuse__geometry *g,
+                         lfuse__packed *packed)
 {
     enum { EACH = 1024 }; /* elements that are worth a group in the lanes form */
     lfuse__layout layout;
     lfuse__text t;
-    lfuse__layout_make(k, false, &layout);
+    lfuse__layout_make(k, &layout);
     LFUSE__TRY(lfuse__geometry_pack(k, &layout, g, packed));
-    lfuse__pointwise_rebind(k, facts, g, packed);
+    rebind(k, facts, g, packed);
     lfuse__text_init(&t, NULL, k, &layout);
     lfuse__items_shape(&t, 0);
     packed->group = facts->vector_lanes ? 1 : LFUSE__GROUP;
@@ -74,10 +64,6 @@ lfuse_status lfuse__pointwise_pack(const lfuse__kernel_class *k, const lfuse__fa
     return LFUSE_OK;
 }
 
-lfuse_status lfuse__pointwise_warm_up(const lfuse__kernel_class *k, const lfuse__facts *facts,
-                                      lfuse__packed *packed)
-{
-    lfuse__geometry g;
-    lfuse__geometry_of_one(&g);
-    return lfuse__pointwise_pack(k, facts, &g, packed);
-}
+const lfuse__kernel_family lfuse__family_pointwise = {
+    .emit = emit, .pack = pack, .rebind = rebind, .buffers = lfuse__kernel_buffers, .launches = true,
+};

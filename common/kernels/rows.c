@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reductions along rows, and what is computed of them: forms, words and launches. */
 #include "common/base/error.h"
+#include "common/kernels/families.h"
 #include "common/kernels/rows.h"
 
 enum { CHUNK = LFUSE__ROW_LANES, HELD = LFUSE__SEGMENT / LFUSE__TEAM };
@@ -39,15 +40,7 @@ static lfuse_status form_check(const lfuse__row_mapping *m, const lfuse__facts *
                                m->team, m->held);
 }
 
-int lfuse__rows_words(const lfuse__kernel_class *k)
-{
-    lfuse__layout layout;
-    lfuse__layout_make(k, true, &layout);
-    return layout.total;
-}
-
-lfuse_status lfuse__rows_emit(lfuse__strbuf *out, const char *name, const lfuse__kernel_class *k,
-                              const lfuse__facts *facts)
+static lfuse_status emit(lfuse__strbuf *out, const char *name, const lfuse__kernel_class *k, const lfuse__facts *facts)
 {
     const lfuse__row_mapping *m = &k->rows;
     const bool staged = lfuse__rows_staged(m);
@@ -55,7 +48,7 @@ lfuse_status lfuse__rows_emit(lfuse__strbuf *out, const char *name, const lfuse_
     lfuse__rows rows;
     LFUSE__TRY(lfuse__class_check(name, k, facts));
     LFUSE__TRY(form_check(m, facts));
-    lfuse__layout_make(k, true, &layout);
+    lfuse__layout_make(k, &layout);
     LFUSE__TRY(lfuse__layout_check(k, &layout));
     LFUSE__TRY(lfuse__rows_init(&rows, out, k, m, &layout, facts));
     if (staged && (rows.nsweeps != 1 || lfuse__kernel_buffers(k) > LFUSE__MAX_BUFFERS))
@@ -74,29 +67,24 @@ lfuse_status lfuse__rows_emit(lfuse__strbuf *out, const char *name, const lfuse_
     return lfuse__strbuf_check(out);
 }
 
-void lfuse__rows_rebind(const lfuse__kernel_class *k, const lfuse__facts *facts, const lfuse__geometry *g,
-                        lfuse__packed *packed)
+static void rebind(const lfuse__kernel_class *k, const lfuse__facts *facts, const lfuse__geometry *g,
+                   lfuse__packed *packed)
 {
     lfuse__layout layout;
-    lfuse__layout_make(k, true, &layout);
-    for (int j = 0; j < k->noperands; j++) packed->words[j] = g->offsets[j];
-    packed->words[layout.flags] = !lfuse__single(facts) && packed->words[layout.length] % LFUSE__ROW_VECTOR == 0 &&
-                                  lfuse__geometry_aligned(k, g, LFUSE__ROW_VECTOR, true);
-    lfuse__reports_pack(k, &layout, g, packed->words);
-    if (lfuse__rows_staged(&k->rows)) packed->words[layout.partials] = g->partials;
-    lfuse__numbers_pack(k->body, g->numbers, packed->words + layout.numbers);
+    lfuse__layout_make(k, &layout);
+    lfuse__geometry_rebind(k, &layout, g, lfuse__single(facts) ? 0 : LFUSE__ROW_VECTOR, packed);
 }
 
-lfuse_status lfuse__rows_pack(const lfuse__kernel_class *k, const lfuse__facts *facts, const lfuse__geometry *g,
-                              lfuse__packed *packed)
+static lfuse_status pack(const lfuse__kernel_class *k, const lfuse__facts *facts, const lfuse__geometry *g,
+                         lfuse__packed *packed)
 {
     const lfuse__row_mapping *m = &k->rows;
     lfuse__layout layout;
     const bool single = lfuse__single(facts);
     LFUSE__TRY(form_check(m, facts));
-    lfuse__layout_make(k, true, &layout);
+    lfuse__layout_make(k, &layout);
     LFUSE__TRY(lfuse__geometry_pack(k, &layout, g, packed));
-    lfuse__rows_rebind(k, facts, g, packed);
+    rebind(k, facts, g, packed);
     const uint64_t rows = packed->words[layout.count], length = packed->words[layout.length];
     const uint64_t most = (uint64_t)m->team * (uint64_t)m->held;
     if (!single && m->held && !lfuse__rows_staged(m) && (length > most || (m->whole && length != most)))
@@ -109,10 +97,24 @@ lfuse_status lfuse__rows_pack(const lfuse__kernel_class *k, const lfuse__facts *
 }
 
 /* A row of a kernel for whole rows has a length of its own. */
-lfuse_status lfuse__rows_warm_up(const lfuse__kernel_class *k, const lfuse__facts *facts, lfuse__packed *packed)
+static lfuse_status warm_up(const lfuse__kernel_class *k, const lfuse__facts *facts, lfuse__packed *packed)
 {
     lfuse__geometry g;
     lfuse__geometry_of_one(&g);
     if (k->rows.whole) g.extents[k->rank - 1] = (int64_t)k->rows.team * k->rows.held;
-    return lfuse__rows_pack(k, facts, &g, packed);
+    return pack(k, facts, &g, packed);
 }
+
+/* Residents are no part of the text. */
+static void key(const lfuse__kernel_class *k, lfuse__kernel_key *to)
+{
+    lfuse__key_add(to, (int32_t)k->rows.form);
+    lfuse__key_add(to, k->rows.team);
+    lfuse__key_add(to, k->rows.held);
+    lfuse__key_add(to, k->rows.whole);
+}
+
+const lfuse__kernel_family lfuse__family_rows = {
+    .emit = emit, .key = key, .choose = lfuse__rows_choose, .pack = pack, .rebind = rebind, .warm_up = warm_up,
+    .buffers = lfuse__kernel_buffers, .launches = true,
+};

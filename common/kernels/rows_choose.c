@@ -19,8 +19,7 @@ typedef struct traits {
 /* Of an instance. */
 typedef struct sizes {
     uint64_t rows, length;
-    bool fixed;  /* the length, whatever the sizes are */
-    bool staged; /* PARTIAL may be the answer */
+    bool fixed; /* the length, whatever the sizes are */
 } sizes;
 
 static traits traits_of(const lfuse__facts *facts, const lfuse__kernel_class *k, lfuse__rows *r)
@@ -78,7 +77,7 @@ static void choose_single(const lfuse__facts *facts, const traits *of, const siz
     const uint64_t units = of->strided ? s->rows / lanes : s->rows;
     m->form = of->strided ? LFUSE__ROWS_ITEM : LFUSE__ROWS_TEAM;
     m->team = 1;
-    if (!s->staged || !of->stages || units >= groups || s->length < of->costs.staged_single) return;
+    if (!of->stages || units >= groups || s->length < of->costs.staged_single) return;
     m->form = LFUSE__ROWS_PARTIAL;
     m->team = of->strided ? 0 : 1;
 }
@@ -97,7 +96,7 @@ static void choose_strided(const lfuse__facts *facts, const traits *of, const si
     m->team = 1;
     while (m->team < few && s->rows * (uint64_t)m->team < items) m->team *= 2;
     if (s->rows * (uint64_t)m->team >= items) return;
-    if (!s->staged || !of->stages || s->length < of->costs.staged_item) {
+    if (!of->stages || s->length < of->costs.staged_item) {
         if (s->length >= 2 * (uint64_t)most) m->team = most;
         return;
     }
@@ -121,7 +120,7 @@ static void choose_team(const lfuse__facts *facts, const traits *of, const sizes
     while (m->team < LFUSE__TEAM && (uint64_t)(m->team * m->held) < s->length) m->team *= 2;
     while (m->held < HELD && (uint64_t)(m->team * m->held) < s->length) m->held *= 2;
     if (s->length <= LFUSE__SEGMENT) return;
-    if (s->staged && of->stages && s->rows < units && s->length >= of->costs.staged_team) {
+    if (of->stages && s->rows < units && s->length >= of->costs.staged_team) {
         m->form = LFUSE__ROWS_PARTIAL;
         m->team = LFUSE__TEAM;
         m->held = 0;
@@ -147,12 +146,11 @@ static lfuse__row_mapping choose(const lfuse__facts *facts, const traits *of, co
     return m;
 }
 
-void lfuse__rows_choose(const lfuse__facts *facts, uint64_t rows, uint64_t length, bool fixed, bool staged,
-                        lfuse__kernel_class *k)
+void lfuse__rows_choose(const lfuse__facts *facts, uint64_t rows, uint64_t length, bool fixed, lfuse__kernel_class *k)
 {
     lfuse__rows r;
     const traits of = traits_of(facts, k, &r);
-    const sizes s = {rows, length, fixed, staged};
+    const sizes s = {rows, length, fixed};
     k->rows = choose(facts, &of, &s);
     if (of.sound && k->rows.form == LFUSE__ROWS_TEAM && !lfuse__single(facts))
         k->rows.residents = lfuse__rows_residents(&r, k->rows.held / LFUSE__ROW_VECTOR);
@@ -190,7 +188,7 @@ static int points(const lfuse__facts *facts, const uint64_t bounds[2], uint64_t 
     return count;
 }
 
-int lfuse__rows_forms(const lfuse__facts *facts, const uint64_t rows[2], const uint64_t length[2], bool staged,
+int lfuse__rows_forms(const lfuse__facts *facts, const uint64_t rows[2], const uint64_t length[2],
                       const lfuse__kernel_class *k, lfuse__kernel_class *forms)
 {
     lfuse__rows r;
@@ -200,7 +198,7 @@ int lfuse__rows_forms(const lfuse__facts *facts, const uint64_t rows[2], const u
     int count = 0;
     for (int i = 0; i < nlengths; i++)
         for (int n = 0; n < ncounts; n++) {
-            const sizes s = {counts[n], lengths[i], length[0] == length[1], staged};
+            const sizes s = {counts[n], lengths[i], length[0] == length[1]};
             const lfuse__row_mapping m = choose(facts, &of, &s);
             count = add(k, &m, forms, count);
         }

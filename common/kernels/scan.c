@@ -444,7 +444,7 @@ static lfuse_status emit(lfuse__strbuf *out, const char *name, const lfuse__kern
 
     LFUSE__TRY(lfuse__class_check(name, k, facts));
     LFUSE__TRY(mapping_check(k, facts));
-    lfuse__layout_make(k, true, &layout);
+    lfuse__layout_make(k, &layout);
     LFUSE__TRY(lfuse__layout_check(k, &layout));
     LFUSE__TRY(writer_init(&w, out, k, &layout, facts));
     snprintf(value, sizeof value, "r%d", k->body->instr[w.scan].a);
@@ -507,12 +507,8 @@ static void rebind(const lfuse__kernel_class *k, const lfuse__facts *facts, cons
                    lfuse__packed *packed)
 {
     lfuse__layout layout;
-    lfuse__layout_make(k, true, &layout);
-    for (int j = 0; j < k->noperands; j++) packed->words[j] = g->offsets[j];
-    packed->words[layout.flags] = !lfuse__single(facts) && packed->words[layout.length] % QUAD == 0 &&
-                                  lfuse__geometry_aligned(k, g, QUAD, true);
-    lfuse__reports_pack(k, &layout, g, packed->words);
-    lfuse__numbers_pack(k->body, g->numbers, packed->words + layout.numbers);
+    lfuse__layout_make(k, &layout);
+    lfuse__geometry_rebind(k, &layout, g, lfuse__single(facts) ? 0 : QUAD, packed);
 }
 
 static lfuse_status pack(const lfuse__kernel_class *k, const lfuse__facts *facts, const lfuse__geometry *g,
@@ -524,7 +520,7 @@ static lfuse_status pack(const lfuse__kernel_class *k, const lfuse__facts *facts
     uint64_t each = 1;
 
     LFUSE__TRY(mapping_check(k, facts));
-    lfuse__layout_make(k, true, &layout);
+    lfuse__layout_make(k, &layout);
     LFUSE__TRY(lfuse__geometry_pack(k, &layout, g, packed));
     rebind(k, facts, g, packed);
     const uint64_t most = (uint64_t)team * (uint64_t)k->scan.held;
@@ -538,13 +534,6 @@ static lfuse_status pack(const lfuse__kernel_class *k, const lfuse__facts *facts
     return LFUSE_OK;
 }
 
-static lfuse_status warm_up(const lfuse__kernel_class *k, const lfuse__facts *facts, lfuse__packed *packed)
-{
-    lfuse__geometry g;
-    lfuse__geometry_of_one(&g);
-    return pack(k, facts, &g, packed);
-}
-
 static void key(const lfuse__kernel_class *k, lfuse__kernel_key *key)
 {
     lfuse__key_add(key, k->scan.team);
@@ -552,6 +541,6 @@ static void key(const lfuse__kernel_class *k, lfuse__kernel_key *key)
 }
 
 const lfuse__kernel_family lfuse__family_scan = {
-    .emit = emit, .key = key, .choose = choose, .pack = pack, .rebind = rebind, .warm_up = warm_up,
+    .emit = emit, .key = key, .choose = choose, .pack = pack, .rebind = rebind,
     .buffers = lfuse__kernel_buffers, .launches = true,
 };

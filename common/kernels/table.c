@@ -2,11 +2,13 @@
 /* Words from the argument block to device memory. */
 #include "common/base/error.h"
 #include "common/kernels/emit.h"
+#include "common/kernels/families.h"
 
 enum { OFFSET, COUNT, VALUES, ITEMS = 128 };
 
-lfuse_status lfuse__table_emit(lfuse__strbuf *out, const char *name, const lfuse__facts *facts)
+static lfuse_status emit(lfuse__strbuf *out, const char *name, const lfuse__kernel_class *k, const lfuse__facts *facts)
 {
+    (void)k;
     lfuse__put_kernel(out, name, lfuse__single(facts) ? 1 : ITEMS, VALUES + LFUSE__TABLE_WORDS, 1);
     lfuse__put(out, 1, "memory table = BUFFER(0) + W(%d);", OFFSET);
     lfuse__put(out, 1, "for (u64 i = ITEM(); i < W(%d); i += %d) SET64(table, i, W(%d + i));", COUNT,
@@ -29,9 +31,17 @@ lfuse_status lfuse__table_pack(const lfuse__facts *facts, uint64_t offset, const
     return LFUSE_OK;
 }
 
-lfuse_status lfuse__table_warm_up(const lfuse__kernel_class *k, const lfuse__facts *facts, lfuse__packed *packed)
+static lfuse_status warm_up(const lfuse__kernel_class *k, const lfuse__facts *facts, lfuse__packed *packed)
 {
     const uint64_t nothing = 0;
     (void)k;
     return lfuse__table_pack(facts, 0, &nothing, 1, packed);
 }
+
+static int buffers(const lfuse__kernel_class *k)
+{
+    (void)k;
+    return 1;
+}
+
+const lfuse__kernel_family lfuse__family_table = {.emit = emit, .warm_up = warm_up, .buffers = buffers};

@@ -201,7 +201,7 @@ lfuse_status lfuse__grouped_warm_up(const lfuse__kernel_class *c, const lfuse__f
 static void key(const lfuse__kernel_class *k, lfuse__kernel_key *key)
 {
     lfuse__key_add_product(key, &k->product);
-    lfuse__key_add_list(key, &k->members);
+    lfuse__key_add_list(k, key);
 }
 
 const lfuse__kernel_family lfuse__family_grouped = {

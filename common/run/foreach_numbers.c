@@ -61,7 +61,7 @@ static lfuse_status make_writer(lfuse_device *dev, lfuse__kernel **writer)
 {
     lfuse__strbuf text = LFUSE__STRBUF_INIT;
     lfuse__program *program = NULL;
-    lfuse_status status = lfuse__table_emit(&text, "k0", lfuse__device_facts(dev));
+    lfuse_status status = lfuse__family_table.emit(&text, "k0", NULL, lfuse__device_facts(dev));
 
     if (!status) status = lfuse__program_get(dev, text.data, &program);
     if (!status) status = lfuse__kernel_create(program, "k0", writer);

@@ -73,8 +73,7 @@ static void lay_out(bundle_case *c, int part, member *m, int64_t rows, int64_t w
 static void pack_member(const bundle_case *c, int part, member *m, const lfuse__facts *facts)
 {
     const lfuse__kernel_class *k = &c->parts[part].k;
-    const lfuse_status status = k->family != LFUSE__FAMILY_ROWS ? lfuse__pointwise_pack(k, facts, &m->g, &m->packed)
-                                                            : lfuse__rows_pack(k, facts, &m->g, &m->packed);
+    const lfuse_status status = lfuse__family_of(k)->pack(k, facts, &m->g, &m->packed);
     ck_assert_msg(!status, "%s: %s", c->name, lfuse__error_message());
 }
 
@@ -169,8 +168,7 @@ static void run(rig *r, bundle_case *c)
     for (int i = 0; i < c->nparts; i++) {
         const lfuse__kernel_class *k = &c->parts[i].k;
         snprintf(name, sizeof name, "part%d", i);
-        ck_assert(!(k->family != LFUSE__FAMILY_ROWS ? lfuse__pointwise_emit(&text, name, k, &facts)
-                                                : lfuse__rows_emit(&text, name, k, &facts)));
+        ck_assert(!lfuse__family_of(k)->emit(&text, name, k, &facts));
     }
     lfuse__bprogram *program = rig_program(r, &text);
     fill_arenas(&alone);
@@ -223,7 +221,7 @@ static void share_equal(bundle_case *c, const lfuse__facts *facts)
 static void row_class(row_sample *s, const lfuse__facts *facts, uint64_t length)
 {
     row_sample_make(s, ROW_NORM, LFUSE_F32);
-    lfuse__rows_choose(facts, 20, length, false, false, &s->k);
+    lfuse__rows_choose(facts, 20, length, false, &s->k);
 }
 
 void case_bundles(rig *r)

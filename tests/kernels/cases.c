@@ -93,7 +93,7 @@ static void pointwise_run(rig *r, lfuse__bprogram *program, const char *name, po
         buffers[j] = (rig_buffer){a->memory, a->bytes, k->operands[j].written};
         p->g.addresses[j] = p->g.offsets[j];
     }
-    ck_assert_msg(!lfuse__pointwise_pack(k, &r->facts, &p->g, &packed), "%s: %s", what, lfuse__error_message());
+    ck_assert_msg(!lfuse__family_pointwise.pack(k, &r->facts, &p->g, &packed), "%s: %s", what, lfuse__error_message());
     expect(p);
     rig_launch(r, program, name, &packed, k->noperands, buffers);
     for (int j = 0; j < k->noperands; j++)
@@ -147,7 +147,7 @@ static int bunches_of(const rig *r, lfuse_type type, bunch *bunches, lfuse__strb
         size_t used = (size_t)snprintf(b->what, sizeof b->what, "%s:", lfuse_type_name(type));
         for (int i = 0; i < count; i++)
             used += (size_t)snprintf(b->what + used, sizeof b->what - used, " %s", lfuse__ops[ops[i]].name);
-        emit(lfuse__pointwise_emit(text, b->name, &b->s.k, &r->facts));
+        emit(lfuse__family_pointwise.emit(text, b->name, &b->s.k, &r->facts));
         count = 0;
     }
     return n;
@@ -175,7 +175,7 @@ void case_casts(rig *r)
         if (!rig_has(r, from)) continue;
         snprintf(name, sizeof name, "casts_%s", lfuse_type_name(from));
         sample_casts(&samples[from], from, r->facts.info.f64);
-        emit(lfuse__pointwise_emit(&text, name, &samples[from].k, &r->facts));
+        emit(lfuse__family_pointwise.emit(&text, name, &samples[from].k, &r->facts));
     }
     lfuse__bprogram *program = rig_program(r, &text);
     for (lfuse_type from = LFUSE_F32; from < LFUSE__TYPES; from++) {
@@ -193,7 +193,7 @@ void case_tails(rig *r, lfuse_type type)
     char what[64];
     lfuse__strbuf text = LFUSE__STRBUF_INIT;
     sample_fused(&s, type);
-    emit(lfuse__pointwise_emit(&text, "fused", &s.k, &r->facts));
+    emit(lfuse__family_pointwise.emit(&text, "fused", &s.k, &r->facts));
     lfuse__bprogram *program = rig_program(r, &text);
     for (int64_t i = 1; i < 68 + (int64_t)(sizeof more / sizeof *more); i++) {
         const int64_t n = i < 68 ? i : more[i - 68];
@@ -253,7 +253,7 @@ void case_strides(rig *r, lfuse_type type)
         samples[c].k.index64 = c / 8 % 2;
         for (int j = 0; j < 4; j++) samples[c].k.operands[j].inner = inner[c / 16][j];
         snprintf(name, sizeof name, "class_%d", c);
-        if (c % 3 == 0) emit(lfuse__pointwise_emit(&text, name, &samples[c].k, &r->facts));
+        if (c % 3 == 0) emit(lfuse__family_pointwise.emit(&text, name, &samples[c].k, &r->facts));
     }
     lfuse__bprogram *program = rig_program(r, &text);
     for (int c = 0; c < CLASSES; c += 3)
@@ -385,7 +385,7 @@ static void lists(rig *r, lfuse_type type, bool carried)
     sample_fused(&s, type);
     s.k.operands[1].inner = LFUSE__STRIDE_REPEAT;
     if (carried) s.k.list.carried = lfuse__carried_most(&s.k, LFUSE__CARRY_CHUNKS, &facts, LFUSE__ARGUMENT_BYTES);
-    emit(lfuse__multi_emit(&text, "list", &s.k, &facts));
+    emit(lfuse__family_multi.emit(&text, "list", &s.k, &facts));
     lfuse__bprogram *program = rig_program(r, &text);
     for (int j = 0; j < 4; j++) p.arenas[j] = arena_make(type, (size_t)member_start(&l, l.members) + GUARD,
                                                          9 + (uint64_t)j);
@@ -426,7 +426,7 @@ void case_table(rig *r)
     uint64_t values[LFUSE__TABLE_WORDS], memory[LFUSE__TABLE_WORDS + 4];
     lfuse__packed packed;
     lfuse__strbuf text = LFUSE__STRBUF_INIT;
-    emit(lfuse__table_emit(&text, "table", &r->facts));
+    emit(lfuse__family_table.emit(&text, "table", NULL, &r->facts));
     lfuse__bprogram *program = rig_program(r, &text);
     for (int count = 1; count <= LFUSE__TABLE_WORDS; count += 19) {
         const rig_buffer buffer = {memory, sizeof memory, true};

@@ -12,7 +12,7 @@
 static char *text_of(const sample *s, const lfuse__facts *facts)
 {
     lfuse__strbuf out = LFUSE__STRBUF_INIT;
-    ck_assert_msg(!lfuse__pointwise_emit(&out, "k", &s->k, facts), "%s", lfuse__error_message());
+    ck_assert_msg(!lfuse__family_pointwise.emit(&out, "k", &s->k, facts), "%s", lfuse__error_message());
     return out.data;
 }
 
@@ -75,8 +75,8 @@ TEST_LOOP(uniform_work_is_done_once, 0, 4)
     const char *loop;
     sample s;
     sample_uniform(&s);
-    if (_i < 2) ck_assert_int_eq(lfuse__multi_emit(&out, "k", &s.k, &facts), LFUSE_OK);
-    else ck_assert_int_eq(lfuse__pointwise_emit(&out, "k", &s.k, &facts), LFUSE_OK);
+    if (_i < 2) ck_assert_int_eq(lfuse__family_multi.emit(&out, "k", &s.k, &facts), LFUSE_OK);
+    else ck_assert_int_eq(lfuse__family_pointwise.emit(&out, "k", &s.k, &facts), LFUSE_OK);
     loop = strstr(out.data, _i % 2 ? "for (u32 i = first" : _i < 2 ? "for (u32 start = 0" : "const u32 start = ");
     ck_assert_ptr_nonnull(loop);
     const char *at = strstr(out.data, "POWI_f64(r0, r1);");
@@ -87,7 +87,7 @@ TEST_LOOP(uniform_work_is_done_once, 0, 4)
     lfuse__strbuf_free(&out);
     /* Of several axes an operand that repeats along the last may walk another one. */
     s.k.rank = 2;
-    ck_assert_int_eq(lfuse__pointwise_emit(&out, "k", &s.k, &facts), LFUSE_OK);
+    ck_assert_int_eq(lfuse__family_pointwise.emit(&out, "k", &s.k, &facts), LFUSE_OK);
     loop = strstr(out.data, _i % 2 ? "for (u32 i = first" : "const u32 start = ");
     ck_assert(strstr(loop, "POWI_f64(r0, r1);"));
     lfuse__strbuf_free(&out);
@@ -102,7 +102,7 @@ TEST_LOOP(numbers_of_the_whole_list, 0, 2)
     sample s;
     sample_counted(&s);
     ck_assert(lfuse__multi_counts(&s.k));
-    ck_assert_msg(!lfuse__multi_emit(&out, "k", &s.k, &facts), "%s", lfuse__error_message());
+    ck_assert_msg(!lfuse__family_multi.emit(&out, "k", &s.k, &facts), "%s", lfuse__error_message());
     const char *last = strstr(out.data, "if (W(7) && ARRIVE(BUFFER(0) + W(6), W(7))) {");
     ck_assert_ptr_nonnull(last);
     ck_assert_ptr_nonnull(strstr(last, "STORE_f32(p3, 0, FIRST_f32("));
@@ -119,7 +119,7 @@ TEST_LOOP(numbers_of_the_whole_list, 0, 2)
     ck_assert_uint_eq(packed.words[7], 1);
     ck_assert_uint_eq(packed.words[8], 5);
     s.k.operands[1].inner = LFUSE__STRIDE_UNIT;
-    ck_assert_int_eq(lfuse__multi_emit(&out, "k", &s.k, &facts), LFUSE_ERR_INVALID);
+    ck_assert_int_eq(lfuse__family_multi.emit(&out, "k", &s.k, &facts), LFUSE_ERR_INVALID);
     lfuse__strbuf_free(&out);
 }
 
@@ -136,7 +136,7 @@ TEST(groups_fit_the_arguments)
     sample_fused(&s, LFUSE_F32);
     ck_assert_int_eq(lfuse__multi_groups(&s.body), LFUSE__NUMBER_GROUPS);
     s.k.list.groups = 3;
-    ck_assert_int_eq(lfuse__multi_emit(&out, "k", &s.k, &facts), LFUSE_OK);
+    ck_assert_int_eq(lfuse__family_multi.emit(&out, "k", &s.k, &facts), LFUSE_OK);
     ck_assert(strstr(out.data, "if (group == 2) n_0 = W(8 + 0 * 3 + 2);") && !strstr(out.data, "group == 3"));
     lfuse__strbuf_free(&out);
     ck_assert_int_eq(lfuse__multi_pack(&s.k, &facts, 9, 0, 4, NULL, &packed), LFUSE_OK);
@@ -151,7 +151,7 @@ TEST(groups_fit_the_arguments)
     lfuse__multi_pack_groups(&s.k, 2, first, 6, numbers, &packed);
     ck_assert_uint_eq(packed.words[6], 0);
     s.k.list.groups = LFUSE__NUMBER_GROUPS + 1;
-    ck_assert_int_eq(lfuse__multi_emit(&out, "k", &s.k, &facts), LFUSE_ERR_INVALID);
+    ck_assert_int_eq(lfuse__family_multi.emit(&out, "k", &s.k, &facts), LFUSE_ERR_INVALID);
     for (int i = 0; i < 60; i++) types[i] = LFUSE_F32;
     s.body.number_types = types;
     s.body.nnumbers = 60;
@@ -192,21 +192,21 @@ TEST(sizes_are_words)
     sample_fused(&s, LFUSE_F32);
     s.k.rank = 2;
     for (int j = 0; j < 4; j++) g.strides[j][0] = 1000, g.strides[j][1] = 1, g.offsets[j] = 16 * (uint64_t)j;
-    ck_assert_int_eq(lfuse__pointwise_pack(&s.k, &facts, &g, &small), LFUSE_OK);
-    ck_assert_uint_eq(small.nwords, lfuse__pointwise_words(&s.k));
+    ck_assert_int_eq(lfuse__family_pointwise.pack(&s.k, &facts, &g, &small), LFUSE_OK);
+    ck_assert_uint_eq(small.nwords, lfuse__bundle_class_words(&s.k));
     ck_assert_uint_eq(small.words[3], 48);
     ck_assert_uint_eq(small.words[4], 7000);
     ck_assert_uint_eq(small.words[5], 1);
     ck_assert_uint_eq(small.words[small.nwords - 1], 0x3dcccccd);
     g.extents[1] = 999; /* rows that are no multiple of a vector */
     g.offsets[0] = 4;
-    ck_assert_int_eq(lfuse__pointwise_pack(&s.k, &facts, &g, &large), LFUSE_OK);
+    ck_assert_int_eq(lfuse__family_pointwise.pack(&s.k, &facts, &g, &large), LFUSE_OK);
     ck_assert_uint_eq(large.words[5], 0);
     ck_assert_uint_eq(large.words[0], 4);
     ck_assert_uint_eq(large.nwords, small.nwords);
     g.offsets[0] = 0;
     g.extents[1] = 1000;
-    lfuse__pointwise_rebind(&s.k, &facts, &g, &large);
+    lfuse__family_pointwise.rebind(&s.k, &facts, &g, &large);
     ck_assert_uint_eq(large.words[0], 0);
     ck_assert_uint_eq(large.words[5], 1);
 }
@@ -221,25 +221,25 @@ TEST(limits_are_refused)
     sample s;
     poor.info.f64 = 0;
     sample_op(&s, LFUSE__OP_add, LFUSE_F64);
-    ck_assert_int_eq(lfuse__pointwise_emit(&out, "k", &s.k, &poor), LFUSE_ERR_TYPE);
+    ck_assert_int_eq(lfuse__family_pointwise.emit(&out, "k", &s.k, &poor), LFUSE_ERR_TYPE);
     sample_op(&s, LFUSE__OP_add, LFUSE_F32);
-    ck_assert_int_eq(lfuse__pointwise_emit(&out, "k;evil", &s.k, &facts), LFUSE_ERR_INVALID);
-    ck_assert_int_eq(lfuse__pointwise_emit(&out, "9k", &s.k, &facts), LFUSE_ERR_INVALID);
+    ck_assert_int_eq(lfuse__family_pointwise.emit(&out, "k;evil", &s.k, &facts), LFUSE_ERR_INVALID);
+    ck_assert_int_eq(lfuse__family_pointwise.emit(&out, "9k", &s.k, &facts), LFUSE_ERR_INVALID);
     s.instr[2].b = 2;
-    ck_assert_int_eq(lfuse__pointwise_emit(&out, "k", &s.k, &facts), LFUSE_ERR_INVALID);
+    ck_assert_int_eq(lfuse__family_pointwise.emit(&out, "k", &s.k, &facts), LFUSE_ERR_INVALID);
     s.instr[2].b = 1;
     s.k.rank = LFUSE_MAX_RANK;
     s.k.index64 = true;
     s.k.noperands = LFUSE__MAX_OPERANDS;
     for (int j = 3; j < LFUSE__MAX_OPERANDS; j++) s.k.operands[j] = s.k.operands[0];
-    ck_assert_int_eq(lfuse__pointwise_emit(&out, "k", &s.k, &facts), LFUSE_ERR_UNSUPPORTED);
+    ck_assert_int_eq(lfuse__family_pointwise.emit(&out, "k", &s.k, &facts), LFUSE_ERR_UNSUPPORTED);
     sample_op(&s, LFUSE__OP_add, LFUSE_F32);
     s.k.rank = 2;
-    ck_assert_int_eq(lfuse__pointwise_pack(&s.k, &facts, &g, &packed), LFUSE_ERR_OVERFLOW);
+    ck_assert_int_eq(lfuse__family_pointwise.pack(&s.k, &facts, &g, &packed), LFUSE_ERR_OVERFLOW);
     g.extents[0] = 2, g.extents[1] = 2, g.strides[1][0] = (int64_t)1 << 40;
-    ck_assert_int_eq(lfuse__pointwise_pack(&s.k, &facts, &g, &packed), LFUSE_ERR_OVERFLOW);
+    ck_assert_int_eq(lfuse__family_pointwise.pack(&s.k, &facts, &g, &packed), LFUSE_ERR_OVERFLOW);
     s.k.index64 = true;
-    ck_assert_int_eq(lfuse__pointwise_pack(&s.k, &facts, &g, &packed), LFUSE_OK);
+    ck_assert_int_eq(lfuse__family_pointwise.pack(&s.k, &facts, &g, &packed), LFUSE_OK);
     ck_assert_uint_eq(out.length, 0);
     lfuse__strbuf_free(&out);
 }
@@ -274,8 +274,8 @@ TEST(divisions_are_exact)
             lfuse__packed packed;
             s.k.index64 = wide;
             for (int j = 0; j < 2; j++) s.k.operands[j].inner = LFUSE__STRIDE_REPEAT;
-            lfuse__layout_make(&s.k, false, &at);
-            ck_assert_msg(!lfuse__pointwise_pack(&s.k, &facts, &g, &packed), "%s", lfuse__error_message());
+            lfuse__layout_make(&s.k, &at);
+            ck_assert_msg(!lfuse__family_pointwise.pack(&s.k, &facts, &g, &packed), "%s", lfuse__error_message());
             const uint64_t magic = wide ? packed.words[at.division + 1] : packed.words[at.division] >> 32;
             const unsigned shift = (unsigned)packed.words[at.shifts] & 255;
             for (uint64_t i = 0; i < 4000; i++) {

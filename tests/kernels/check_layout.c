@@ -21,7 +21,7 @@ static lfuse_status pack(const sample *s, const lfuse__geometry *g)
     const lfuse__facts facts = facts_items(true);
     lfuse__packed packed;
 
-    return lfuse__pointwise_pack(&s->k, &facts, g, &packed);
+    return lfuse__family_pointwise.pack(&s->k, &facts, g, &packed);
 }
 
 TEST_CASE("layout")
@@ -90,9 +90,9 @@ TEST_LOOP(aligned_addresses, 0, 4)
     sample_op(&s, LFUSE__OP_neg, cases[_i].type);
     for (uint64_t at = 0; at <= 32; at += 4) {
         g = (lfuse__geometry){ .extents = { 64 }, .strides = { { 1 }, { 1 } }, .addresses = { 4096 + at, 4096 } };
-        ck_assert_int_eq(lfuse__geometry_aligned(&s.k, &g, vector, false), at % cases[_i].bytes == 0);
+        ck_assert_int_eq(lfuse__geometry_aligned(&s.k, &g, vector), at % cases[_i].bytes == 0);
         g.addresses[0] = 4096, g.addresses[1] = 4096 + at;
-        ck_assert_int_eq(lfuse__geometry_aligned(&s.k, &g, vector, false), at % cases[_i].bytes == 0);
+        ck_assert_int_eq(lfuse__geometry_aligned(&s.k, &g, vector), at % cases[_i].bytes == 0);
     }
 }
 
@@ -105,12 +105,12 @@ TEST(aligned_rows)
     s.k.rank = 2;
     for (int64_t stride = 8; stride <= 16; stride++) {
         lfuse__geometry g = (lfuse__geometry){ .extents = { 3, 8 }, .strides = { { stride, 1 }, { 8, 1 } } };
-        ck_assert_int_eq(lfuse__geometry_aligned(&s.k, &g, 4, false), stride % 4 == 0);
+        ck_assert_int_eq(lfuse__geometry_aligned(&s.k, &g, 4), stride % 4 == 0);
         g.extents[0] = 1; /* a stride that no second row takes */
-        ck_assert(lfuse__geometry_aligned(&s.k, &g, 4, false));
+        ck_assert(lfuse__geometry_aligned(&s.k, &g, 4));
         g.extents[0] = 3, g.extents[1] = stride;
         g.strides[0][0] = g.strides[1][0] = 16;
-        ck_assert_int_eq(lfuse__geometry_aligned(&s.k, &g, 4, false), stride % 4 == 0);
+        ck_assert_int_eq(lfuse__geometry_aligned(&s.k, &g, 4), stride % 4 == 0);
     }
 }
 
@@ -126,7 +126,7 @@ TEST(aligned_tables)
         g.strides[SAMPLE_TABLE][1] = g.strides[SAMPLE_RESULT][1] = 1;
         g.strides[SAMPLE_RESULT][0] = 8;
         g.strides[SAMPLE_INDICES][0] = 1;
-        ck_assert_int_eq(lfuse__geometry_aligned(&s.k, &g, 4, false), stride % 4 == 0);
+        ck_assert_int_eq(lfuse__geometry_aligned(&s.k, &g, 4), stride % 4 == 0);
     }
 }
 

@@ -58,13 +58,13 @@ static void write_operators(writer *w, lfuse_type type, int arch)
         if (count == 0 || (count < SAMPLE_STORES && op < LFUSE__OP_COUNT - 1)) continue;
         sample_many(&s, count, ops, type);
         sample_narrow(&s);
-        if (in_turn(arch, n++)) wrote(lfuse__pointwise_emit(&w->text, next_name(w), &s.k, &w->facts));
+        if (in_turn(arch, n++)) wrote(lfuse__family_pointwise.emit(&w->text, next_name(w), &s.k, &w->facts));
         count = 0;
     }
     for (lfuse_type to = LFUSE_F32; to < LFUSE__TYPES; to++) {
         sample_cast(&s, type, to);
         sample_narrow(&s);
-        if (in_turn(arch, n++)) wrote(lfuse__pointwise_emit(&w->text, next_name(w), &s.k, &w->facts));
+        if (in_turn(arch, n++)) wrote(lfuse__family_pointwise.emit(&w->text, next_name(w), &s.k, &w->facts));
     }
 }
 
@@ -115,21 +115,21 @@ static void write_lists(writer *w, lfuse_type type)
         facts.addresses = i < 2;
         sample_fused(&fused, type);
         fused.k.list.carried = lfuse__carried_most(&fused.k, LFUSE__CARRY_CHUNKS, &facts, bytes[i]);
-        wrote(lfuse__multi_emit(&w->text, next_name(w), &fused.k, &facts));
+        wrote(lfuse__family_multi.emit(&w->text, next_name(w), &fused.k, &facts));
         fused.k.list.groups = 3;
         fused.k.list.carried = lfuse__carried_most(&fused.k, LFUSE__CARRY_CHUNKS, &facts, bytes[i]);
-        wrote(lfuse__multi_emit(&w->text, next_name(w), &fused.k, &facts));
+        wrote(lfuse__family_multi.emit(&w->text, next_name(w), &fused.k, &facts));
     }
     sample uniform;
     sample_uniform(&uniform);
-    if (type == LFUSE_F32) wrote(lfuse__multi_emit(&w->text, next_name(w), &uniform.k, &w->facts));
+    if (type == LFUSE_F32) wrote(lfuse__family_multi.emit(&w->text, next_name(w), &uniform.k, &w->facts));
     for (int i = 0; i < 3 && type == LFUSE_F32; i++) {
         sample counted;
         lfuse__facts facts = w->facts;
         facts.addresses = i < 2;
         sample_counted(&counted);
         counted.k.list.carried = lfuse__carried_most(&counted.k, LFUSE__CARRY_CHUNKS, &facts, bytes[i]);
-        wrote(lfuse__multi_emit(&w->text, next_name(w), &counted.k, &facts));
+        wrote(lfuse__family_multi.emit(&w->text, next_name(w), &counted.k, &facts));
     }
     for (int i = 0; i < (type == LFUSE_F32 ? 3 : 1); i++) {
         char partial[24], last[24];
@@ -150,7 +150,7 @@ static void write_scatter(writer *w, lfuse_type type)
         lfuse__kernel_class k;
         if (type != LFUSE_F32 && phase != LFUSE__SCATTER_SUM) continue;
         lfuse__scatter_class((lfuse__scatter_phase)phase, type, LFUSE_I32, &k);
-        wrote(lfuse__scatter_emit(&w->text, next_name(w), &k, &w->facts));
+        wrote(lfuse__family_scatter.emit(&w->text, next_name(w), &k, &w->facts));
     }
 }
 
@@ -163,12 +163,13 @@ static void write_skeletons(writer *w, lfuse_type type, int arch)
         sample_fused(&s, type);
         if (rank > 2) sample_narrow(&s);
         s.k.rank = rank, s.k.index64 = wide, s.k.operands[1].inner = (lfuse__stride_class)inner;
-        wrote(lfuse__pointwise_emit(&w->text, next_name(w), &s.k, &w->facts));
+        wrote(lfuse__family_pointwise.emit(&w->text, next_name(w), &s.k, &w->facts));
     }
     for (int wide = 0; wide < 2; wide++) {
         sample_look_up(&s, type, wide);
         s.k.index64 = wide;
-        if (in_turn(arch, 2 * (int)type + wide)) wrote(lfuse__pointwise_emit(&w->text, next_name(w), &s.k, &w->facts));
+        if (!in_turn(arch, 2 * (int)type + wide)) continue;
+        wrote(lfuse__family_pointwise.emit(&w->text, next_name(w), &s.k, &w->facts));
     }
     if (in_turn(arch, (int)type)) write_bundle(w, type);
     if (in_turn(arch, (int)type)) write_lists(w, type);
@@ -212,7 +213,7 @@ TEST_LOOP(skeletons, 0, ARCHS)
 {
     writer w = {.text = LFUSE__STRBUF_INIT, .facts = facts_items(true)};
     for (lfuse_type type = LFUSE_F32; type <= LFUSE_F64; type++) write_skeletons(&w, type, _i);
-    wrote(lfuse__table_emit(&w.text, next_name(&w), &w.facts));
+    wrote(lfuse__family_table.emit(&w.text, next_name(&w), NULL, &w.facts));
     arrive_emit(&w.text);
     if (!compiles(&w, arch(_i))) TEST_SKIP("%s", lfuse__error_message());
 }
@@ -252,7 +253,7 @@ TEST_LOOP(rows, 0, ARCHS)
                     row_sample_inner(&s, f % 3 ? LFUSE__STRIDE_SPLIT : LFUSE__STRIDE_ANY);
                     s.k.rank = 4, s.k.naxes = f % 3 ? 2 : 1;
                 }
-                wrote(lfuse__rows_emit(&w.text, next_name(&w), &s.k, &w.facts));
+                wrote(lfuse__family_rows.emit(&w.text, next_name(&w), &s.k, &w.facts));
             }
     row_look_ups_emit(&w.text, &w.facts, shares ? _i - 1 : 0, shares ? SHARES : 1);
     if (!compiles(&w, arch(_i))) TEST_SKIP("%s", lfuse__error_message());
@@ -386,18 +387,18 @@ static void write_families(writer *w)
     static const int teams[] = {16, 128, 1, 0, 0}, held[] = {16, 32, 0, 0, 0};
     sample s;
     sample_fused(&s, LFUSE_F32);
-    wrote(lfuse__pointwise_emit(&w->text, next_name(w), &s.k, &w->facts));
+    wrote(lfuse__family_pointwise.emit(&w->text, next_name(w), &s.k, &w->facts));
     sample_look_up(&s, LFUSE_F32, false);
-    wrote(lfuse__pointwise_emit(&w->text, next_name(w), &s.k, &w->facts));
+    wrote(lfuse__family_pointwise.emit(&w->text, next_name(w), &s.k, &w->facts));
     write_bundle(w, LFUSE_F32);
     write_lists(w, LFUSE_F32);
     write_scatter(w, LFUSE_F32);
-    wrote(lfuse__table_emit(&w->text, next_name(w), &w->facts));
+    wrote(lfuse__family_table.emit(&w->text, next_name(w), NULL, &w->facts));
     for (int f = 0; f < (int)(sizeof forms / sizeof *forms); f++) {
         row_sample r;
         row_sample_make(&r, ROW_SUM, LFUSE_F32);
         r.k.rows.form = forms[f], r.k.rows.team = teams[f], r.k.rows.held = held[f];
-        wrote(lfuse__rows_emit(&w->text, next_name(w), &r.k, &w->facts));
+        wrote(lfuse__family_rows.emit(&w->text, next_name(w), &r.k, &w->facts));
     }
     row_look_ups_emit(&w->text, &w->facts, 0, 1);
     tiles_emit(&w->text, &w->facts, 1, 7);
@@ -409,10 +410,10 @@ static void write_few(writer *w)
     sample s;
     row_sample r;
     sample_fused(&s, LFUSE_F32);
-    wrote(lfuse__pointwise_emit(&w->text, next_name(w), &s.k, &w->facts));
+    wrote(lfuse__family_pointwise.emit(&w->text, next_name(w), &s.k, &w->facts));
     row_sample_make(&r, ROW_SUM, LFUSE_F32);
     r.k.rows.form = LFUSE__ROWS_GROUP, r.k.rows.team = 128, r.k.rows.held = 32;
-    wrote(lfuse__rows_emit(&w->text, next_name(w), &r.k, &w->facts));
+    wrote(lfuse__family_rows.emit(&w->text, next_name(w), &r.k, &w->facts));
     tiles_emit(&w->text, &w->facts, 1, 70);
 }
 

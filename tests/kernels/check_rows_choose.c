@@ -53,7 +53,7 @@ TEST(short_rows_wait_in_registers)
     for (int i = 0; i < (int)(sizeof wanted / sizeof *wanted); i++) {
         row_sample s;
         row_sample_make(&s, ROW_NORM, LFUSE_F32);
-        lfuse__rows_choose(&facts, 100000, wanted[i].length, true, true, &s.k);
+        lfuse__rows_choose(&facts, 100000, wanted[i].length, true, &s.k);
         ck_assert_int_eq(s.k.rows.form, LFUSE__ROWS_TEAM);
         ck_assert_msg(s.k.rows.residents == wanted[i].residents && hold_of(&s.k, &facts, X) == wanted[i].x &&
                       hold_of(&s.k, &facts, SCALE) == wanted[i].scale,
@@ -78,7 +78,7 @@ TEST(long_rows_are_scaled_ahead)
     for (int i = 0; i < (int)(sizeof wanted / sizeof *wanted); i++) {
         row_sample s;
         row_sample_make(&s, ROW_NORM, wanted[i].type);
-        lfuse__rows_choose(&facts, 100000, wanted[i].length, false, false, &s.k);
+        lfuse__rows_choose(&facts, 100000, wanted[i].length, false, &s.k);
         ck_assert_int_eq(s.k.rows.form, LFUSE__ROWS_GROUP);
         ck_assert_msg(hold_of(&s.k, &facts, 1) == wanted[i].scale, "rows of %d: scale %d", (int)wanted[i].length,
                       (int)hold_of(&s.k, &facts, 1));
@@ -108,7 +108,7 @@ TEST(looked_up_rows_are_many)
         s.k.operands[j] = (lfuse__kernel_operand){.type = j == INDEX ? LFUSE_I32 : LFUSE_F32, .written = j == Y,
                                                   .inner = j == INDEX ? LFUSE__STRIDE_REPEAT : LFUSE__STRIDE_UNIT,
                                                   .fixed = j == SCALE, .gathered = j == X};
-    lfuse__rows_choose(&facts, 100000, 64, false, false, &s.k);
+    lfuse__rows_choose(&facts, 100000, 64, false, &s.k);
     ck_assert_int_eq(s.k.rows.form, LFUSE__ROWS_TEAM);
     ck_assert_int_eq(s.k.rows.team, 4);
     ck_assert_int_eq(s.k.rows.held, 16);
@@ -122,7 +122,7 @@ TEST(cpus_know_no_bound)
     const lfuse__facts facts = facts_lanes(true);
     row_sample s;
     row_sample_make(&s, ROW_NORM, LFUSE_F32);
-    lfuse__rows_choose(&facts, 100000, 256, true, true, &s.k);
+    lfuse__rows_choose(&facts, 100000, 256, true, &s.k);
     ck_assert_uint_eq(lfuse__rows_bound(&facts, &s.k), 0);
 }
 
@@ -134,7 +134,7 @@ TEST(no_such_kernel)
     row_sample_make(&s, ROW_NORM, LFUSE_F32);
     s.k.naxes = s.k.rank + 1;
     s.k.rows.residents = 7;
-    lfuse__rows_choose(&facts, 100000, 256, true, true, &s.k);
+    lfuse__rows_choose(&facts, 100000, 256, true, &s.k);
     ck_assert_int_eq(s.k.rows.residents, 0);
     ck_assert_uint_eq(lfuse__rows_bound(&facts, &s.k), 400);
 }
@@ -197,7 +197,7 @@ TEST(functions_are_computed_once)
         ck_assert_int_eq(lfuse__rows_init(&r, NULL, &s.k, &s.k.rows, NULL, &facts), LFUSE_OK);
         lfuse__rows_find_kept(&r);
         ck_assert_int_eq(r.kept, wanted[i].kept);
-        ck_assert_int_eq(lfuse__rows_emit(&text, "k", &s.k, &facts), LFUSE_OK);
+        ck_assert_int_eq(lfuse__family_rows.emit(&text, "k", &s.k, &facts), LFUSE_OK);
         ck_assert_int_eq(count_of(text.data, "EXP_f32("), wanted[i].times);
         /* The next row and what is stored, but where exp has been stored already. */
         ck_assert_int_eq(count_of(text.data, "PREFETCH(next0"), 1);
@@ -226,7 +226,7 @@ TEST(columns_are_shared)
         row_sample s;
         row_sample_make(&s, ROW_SUM, LFUSE_F32);
         row_sample_inner(&s, LFUSE__STRIDE_ANY);
-        lfuse__rows_choose(&facts, wanted[i].columns, wanted[i].length, false, true, &s.k);
+        lfuse__rows_choose(&facts, wanted[i].columns, wanted[i].length, false, &s.k);
         ck_assert_msg(s.k.rows.form == wanted[i].form && s.k.rows.team == wanted[i].team &&
                       s.k.rows.held == wanted[i].held,
                       "%llu columns of %llu: form %d, team %d, held %d", (unsigned long long)wanted[i].columns,
@@ -251,7 +251,7 @@ TEST(columns_of_other_devices)
         facts.vendor = wanted[i].vendor, facts.simd = wanted[i].simd;
         row_sample_make(&s, ROW_SUM, LFUSE_F32);
         row_sample_inner(&s, LFUSE__STRIDE_ANY);
-        lfuse__rows_choose(&facts, 50000, 4096, false, true, &s.k);
+        lfuse__rows_choose(&facts, 50000, 4096, false, &s.k);
         ck_assert_int_eq(s.k.rows.form, LFUSE__ROWS_ITEM);
         ck_assert_int_eq(s.k.rows.team, wanted[i].team);
         ck_assert_uint_eq(lfuse__rows_bound(&facts, &s.k), wanted[i].team == 1 ? 100 : 400);
@@ -285,10 +285,10 @@ TEST(whole_rows_are_promised)
     for (int promised = 0; promised < 2; promised++) {
         row_sample s;
         row_sample_make(&s, ROW_NORM, LFUSE_F32);
-        lfuse__rows_choose(&facts, 10000, 512, promised, false, &s.k);
+        lfuse__rows_choose(&facts, 10000, 512, promised, &s.k);
         ck_assert_int_eq(s.k.rows.team * s.k.rows.held, 512);
         ck_assert_int_eq(s.k.rows.whole, promised);
-        lfuse__rows_choose(&facts, 10000, 511, promised, false, &s.k);
+        lfuse__rows_choose(&facts, 10000, 511, promised, &s.k);
         ck_assert(!s.k.rows.whole);
     }
 }
@@ -301,7 +301,7 @@ TEST(groups_that_the_device_takes)
         row_sample s;
         facts.info.max_group = most;
         row_sample_make(&s, ROW_NORM, LFUSE_F32);
-        lfuse__rows_choose(&facts, 10000, 100000, false, false, &s.k);
+        lfuse__rows_choose(&facts, 10000, 100000, false, &s.k);
         ck_assert_int_eq(s.k.rows.form, LFUSE__ROWS_GROUP);
         ck_assert_int_eq(s.k.rows.team, most < 512 ? (int)most : 512);
     }

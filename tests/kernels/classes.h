@@ -3,7 +3,7 @@
 #ifndef TESTS_KERNELS_CLASSES_H
 #define TESTS_KERNELS_CLASSES_H
 
-#include "common/kernels/kernel.h"
+#include "common/kernels/families.h"
 
 enum { SAMPLE_INSTR = 16, SAMPLE_STORES = 9 };
 

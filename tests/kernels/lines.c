@@ -184,11 +184,11 @@ static void launch(rig *r, lfuse__bprogram *program, lines *l, const lfuse__fact
 
 static void emit(lfuse__strbuf *out, const char *first, const char *second, const lines *l, const lfuse__facts *facts)
 {
-    const lfuse_status status = l->task == REPEATED ? lfuse__multi_emit(out, first, &l->k, facts)
-                                                    : lfuse__lines_emit(out, first, &l->k, facts);
+    const lfuse_status status = l->task == REPEATED ? lfuse__family_multi.emit(out, first, &l->k, facts)
+                                                    : lfuse__family_lines.emit(out, first, &l->k, facts);
     ck_assert_msg(!status, "%s", lfuse__error_message());
     if (l->task != REPEATED)
-        ck_assert_msg(!lfuse__lines_fold_emit(out, second, &l->k, facts), "%s", lfuse__error_message());
+        ck_assert_msg(!lfuse__family_lines_fold.emit(out, second, &l->k, facts), "%s", lfuse__error_message());
 }
 
 void lines_emit(lfuse__strbuf *out, const char *(*name)(void *context), void *context, lfuse_type type,

@@ -149,7 +149,8 @@ static void run(rig *r, lfuse__bprogram *program, const char *name, launch *l, l
     l->g.reporter = REPORTER;
     l->g.reports = 8;
     for (int j = 0; j < l->c->k.noperands; j++) l->g.addresses[j] = l->g.offsets[j];
-    ck_assert_msg(!lfuse__pointwise_pack(&l->c->k, &r->facts, &l->g, &packed), "%s: %s", what, lfuse__error_message());
+    ck_assert_msg(!lfuse__family_pointwise.pack(&l->c->k, &r->facts, &l->g, &packed), "%s: %s", what,
+                  lfuse__error_message());
     expect(l, type, size, &any);
     rig_buffer buffers[] = {{l->table, sizeof l->table, false}, {l->indices, sizeof l->indices, false},
                             {l->result, sizeof l->result, true}, none, none};
@@ -207,7 +208,7 @@ void case_look_ups(rig *r, lfuse_type type)
     lfuse__strbuf text = LFUSE__STRBUF_INIT;
     for (int i = 0; i < KINDS; i++) {
         make_class(&classes[i], &kinds[i], type);
-        ck_assert_msg(!lfuse__pointwise_emit(&text, kinds[i].name, &classes[i].k, &r->facts), "%s",
+        ck_assert_msg(!lfuse__family_pointwise.emit(&text, kinds[i].name, &classes[i].k, &r->facts), "%s",
                       lfuse__error_message());
     }
     lfuse__bprogram *program = rig_program(r, &text);

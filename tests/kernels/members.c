@@ -237,8 +237,8 @@ void members_emit(lfuse__strbuf *out, const char *partial, const char *last, lfu
         m.k.list.carried = chunks < places ? chunks : places;
         ck_assert_int_gt(m.k.list.carried, 0);
     }
-    ck_assert_msg(lfuse__members_partial_emit(out, partial, &m.k, facts) == LFUSE_OK, "%s", lfuse__error_message());
-    ck_assert_msg(lfuse__members_fold_emit(out, last, &m.k, facts) == LFUSE_OK, "%s", lfuse__error_message());
+    ck_assert_msg(lfuse__family_partial.emit(out, partial, &m.k, facts) == LFUSE_OK, "%s", lfuse__error_message());
+    ck_assert_msg(lfuse__family_fold.emit(out, last, &m.k, facts) == LFUSE_OK, "%s", lfuse__error_message());
 }
 
 void case_members(rig *r, lfuse_type type)

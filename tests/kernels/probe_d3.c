@@ -64,7 +64,7 @@ static void probe(rig *r, lfuse__bprogram *program, const char *name, const samp
     }
     to[inputs] = want;
     for (int64_t i = 0; i < PAIRS; i++) host_body(&s->k, NULL, from, to, (const int64_t[4]){i, i, i, i});
-    must(lfuse__pointwise_pack(&s->k, &r->facts, &g, &packed));
+    must(lfuse__family_pointwise.pack(&s->k, &r->facts, &g, &packed));
     rig_launch(r, program, name, &packed, inputs + 1, buffers);
     compare(name, s->k.operands[inputs].type, storage[inputs], want, PAIRS);
 }
@@ -78,7 +78,7 @@ static void probe_operators(rig *r, lfuse_type type)
         if (!sample_fits(op, type) || !host_exact(op)) continue;
         snprintf(name, sizeof name, "op_%s_%d", lfuse__ops[op].name, (int)type);
         sample_op(&samples[op], op, type);
-        must(lfuse__pointwise_emit(&text, name, &samples[op].k, &r->facts));
+        must(lfuse__family_pointwise.emit(&text, name, &samples[op].k, &r->facts));
     }
     lfuse__bprogram *program = rig_program(r, &text);
     for (int op = 0; op < LFUSE__OP_COUNT; op++) {
@@ -98,7 +98,7 @@ static void probe_casts(rig *r, lfuse_type from)
         if (!rig_has(r, to)) continue;
         snprintf(name, sizeof name, "cast_%d_%d", (int)from, (int)to);
         sample_cast(&samples[to], from, to);
-        must(lfuse__pointwise_emit(&text, name, &samples[to].k, &r->facts));
+        must(lfuse__family_pointwise.emit(&text, name, &samples[to].k, &r->facts));
     }
     lfuse__bprogram *program = rig_program(r, &text);
     for (lfuse_type to = LFUSE_F32; to < LFUSE__TYPES; to++) {
@@ -128,8 +128,8 @@ static void probe_sums(rig *r, lfuse_type type)
     s.k.rank = 2;
     s.k.naxes = 1;
     s.k.operands[1].inner = LFUSE__STRIDE_REPEAT;
-    lfuse__rows_choose(&r->facts, ROWS, ROW, false, false, &s.k);
-    must(lfuse__rows_emit(&text, "sum_rows", &s.k, &r->facts));
+    lfuse__rows_choose(&r->facts, ROWS, ROW, false, &s.k);
+    must(lfuse__family_rows.emit(&text, "sum_rows", &s.k, &r->facts));
     lfuse__bprogram *program = rig_program(r, &text);
     for (int64_t i = 0; i < PAIRS; i++) {
         const double x = (double)(int64_t)host_random(&seed) * 0x1p-63;
@@ -139,7 +139,7 @@ static void probe_sums(rig *r, lfuse_type type)
         void *from[2] = {storage, NULL};
         host_store(want, type, i, host_sum(&squares.k, from, (const int64_t[2]){i * ROW, 0}, steps, ROW));
     }
-    must(lfuse__rows_pack(&s.k, &r->facts, &g, &packed));
+    must(lfuse__family_rows.pack(&s.k, &r->facts, &g, &packed));
     const rig_buffer buffers[2] = {{storage, PAIRS * lfuse_type_size(type), false},
                                    {got, ROWS * lfuse_type_size(type), true}};
     rig_launch(r, program, "sum_rows", &packed, 2, buffers);

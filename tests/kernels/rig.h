@@ -4,7 +4,7 @@
 #define TESTS_KERNELS_RIG_H
 
 #include "common/device/backend.h"
-#include "common/kernels/kernel.h"
+#include "common/kernels/families.h"
 
 typedef struct rig {
     const lfuse__backend *backend;

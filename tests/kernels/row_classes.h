@@ -3,7 +3,7 @@
 #ifndef TESTS_KERNELS_ROW_CLASSES_H
 #define TESTS_KERNELS_ROW_CLASSES_H
 
-#include "common/kernels/kernel.h"
+#include "common/kernels/families.h"
 
 enum { ROW_INSTR = 40, ROW_STORES = 8, ROW_OPERANDS = 8 };
 

@@ -105,7 +105,7 @@ static void launch(rig *r, lfuse__bprogram *program, const row_look_up *c, sourc
     g.strides[ELEMENTS][0] = length, g.strides[ELEMENTS][1] = 1;
     g.strides[SUMS][0] = 1;
     g.gathered_extents[TABLE] = HEIGHT, g.gathered_strides[TABLE] = walks ? length : 1;
-    ck_assert_msg(!lfuse__rows_pack(&c->k, &r->facts, &g, &packed), "%s", lfuse__error_message());
+    ck_assert_msg(!lfuse__family_rows.pack(&c->k, &r->facts, &g, &packed), "%s", lfuse__error_message());
     snprintf(name, sizeof name, "%s_%s", names[from], dense ? "dense" : "looked");
     rig_launch(r, program, name, &packed, lfuse__kernel_buffers(&c->k), buffers);
 }
@@ -119,9 +119,10 @@ static void run(rig *r, source from, int64_t rows, int64_t length, bool index64)
     for (int dense = 0; dense < 2; dense++) {
         make_class(&classes[dense], from, dense);
         classes[dense].k.index64 = index64;
-        lfuse__rows_choose(&r->facts, (uint64_t)rows, (uint64_t)length, false, false, &classes[dense].k);
+        lfuse__rows_choose(&r->facts, (uint64_t)rows, (uint64_t)length, false, &classes[dense].k);
         snprintf(name, sizeof name, "%s_%s", names[from], dense ? "dense" : "looked");
-        ck_assert_msg(!lfuse__rows_emit(&text, name, &classes[dense].k, &r->facts), "%s", lfuse__error_message());
+        ck_assert_msg(!lfuse__family_rows.emit(&text, name, &classes[dense].k, &r->facts), "%s",
+                      lfuse__error_message());
     }
     lfuse__bprogram *program = rig_program(r, &text);
     for (int wrong = 0; wrong < 2; wrong++) {
@@ -157,9 +158,9 @@ void row_look_ups_emit(lfuse__strbuf *out, const lfuse__facts *facts, int turn, 
             row_look_up c;
             if (((int)from + i) % turns != turn) continue;
             make_class(&c, from, false);
-            lfuse__rows_choose(facts, 40, lengths[i], false, false, &c.k);
+            lfuse__rows_choose(facts, 40, lengths[i], false, &c.k);
             snprintf(name, sizeof name, "look_%s_%d", names[from], i);
-            ck_assert_msg(!lfuse__rows_emit(out, name, &c.k, facts), "%s: %s", name, lfuse__error_message());
+            ck_assert_msg(!lfuse__family_rows.emit(out, name, &c.k, facts), "%s: %s", name, lfuse__error_message());
         }
 }
 

@@ -215,9 +215,9 @@ static void launch_stages(rig *r, lfuse__bprogram *program, const char *name, ro
     fold.rows.form = LFUSE__ROWS_FOLD;
     c->g.partials = GUARD;
     buffers[fold.noperands] = (rig_buffer){between, bytes + 2 * GUARD, true};
-    ck_assert_msg(!lfuse__rows_pack(&c->s->k, &r->facts, &c->g, &packed), "%s", lfuse__error_message());
+    ck_assert_msg(!lfuse__family_rows.pack(&c->s->k, &r->facts, &c->g, &packed), "%s", lfuse__error_message());
     rig_launch(r, program, name, &packed, fold.noperands + 1, buffers);
-    ck_assert_msg(!lfuse__rows_pack(&fold, &r->facts, &c->g, &packed), "%s", lfuse__error_message());
+    ck_assert_msg(!lfuse__family_rows.pack(&fold, &r->facts, &c->g, &packed), "%s", lfuse__error_message());
     snprintf(other, sizeof other, "%s_fold", name);
     rig_launch(r, program, other, &packed, fold.noperands + 1, buffers);
     for (int i = 0; i < GUARD; i++) ck_assert(between[i] == 0xee && between[bytes + GUARD + (uint64_t)i] == 0xee);
@@ -250,7 +250,7 @@ static void run_case(rig *r, lfuse__bprogram *program, const char *name, const r
         buffers[j] = (rig_buffer){c.memory[j], c.bytes[j], k->operands[j].written};
     }
     c.g.numbers = c.numbers;
-    ck_assert_msg(!lfuse__rows_pack(k, &r->facts, &c.g, &packed), "%s: %s", what, lfuse__error_message());
+    ck_assert_msg(!lfuse__family_rows.pack(k, &r->facts, &c.g, &packed), "%s: %s", what, lfuse__error_message());
     for (int64_t row = 0; row < rows; row++) {
         int64_t start[LFUSE__MAX_OPERANDS] = {0};
         walk(&c.g, 0, kept, row, k->noperands, start);
@@ -352,11 +352,11 @@ static void emit(const rig *r, lfuse__strbuf *text, const char *name, const row_
 {
     lfuse__kernel_class fold = s->k;
     char other[64];
-    ck_assert_msg(!lfuse__rows_emit(text, name, &s->k, &r->facts), "%s: %s", name, lfuse__error_message());
+    ck_assert_msg(!lfuse__family_rows.emit(text, name, &s->k, &r->facts), "%s: %s", name, lfuse__error_message());
     if (s->k.rows.form != LFUSE__ROWS_PARTIAL) return;
     fold.rows.form = LFUSE__ROWS_FOLD;
     snprintf(other, sizeof other, "%s_fold", name);
-    ck_assert_msg(!lfuse__rows_emit(text, other, &fold, &r->facts), "%s: %s", other, lfuse__error_message());
+    ck_assert_msg(!lfuse__family_rows.emit(text, other, &fold, &r->facts), "%s: %s", other, lfuse__error_message());
 }
 
 static void run_forms(rig *r, lfuse_type type, const form *forms, int count)

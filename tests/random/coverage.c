@@ -60,7 +60,7 @@ static unsigned forms_there_are(const lfuse__facts *facts)
             for (int columns = 0; columns < 2; columns++) {
                 lfuse__kernel_class k = like;
                 if (columns) k.operands[0].inner = LFUSE__STRIDE_ANY;
-                lfuse__rows_choose(facts, rows, length, false, false, &k);
+                lfuse__rows_choose(facts, rows, length, false, &k);
                 found |= 1u << k.rows.form;
                 if (k.rows.form == LFUSE__ROWS_PARTIAL) found |= 1u << LFUSE__ROWS_FOLD;
             }

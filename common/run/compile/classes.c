@@ -349,7 +349,7 @@ int lfuse__row_classes(const lfuse__plan_body *plan, const lfuse__step *step, co
     int i, n, all;
 
     lfuse__row_bounds(plan, step, rows, length);
-    all = n = lfuse__rows_forms(facts, rows, length, true, k, classes);
+    all = n = lfuse__rows_forms(facts, rows, length, k, classes);
     for (i = 0; i < n; i++) {
         if (classes[i].rows.form != LFUSE__ROWS_PARTIAL) continue;
         classes[all] = classes[i];

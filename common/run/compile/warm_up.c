@@ -8,10 +8,7 @@ lfuse_status lfuse__kernel_warm_up(const lfuse__kernel_class *k, const lfuse__fa
     const lfuse__kernel_family *f = lfuse__family_of(k);
     lfuse__packed packed;
 
-    if (!f->warm_up)
-        return lfuse__error(LFUSE_ERR_UNSUPPORTED, "%s compiles at the first launch: kernels of family %d are for "
-                            "devices that do not", facts->info.name, (int)k->family);
-    LFUSE__TRY(f->warm_up(k, facts, &packed));
+    LFUSE__TRY(lfuse__family_warm_up(k, facts, &packed));
     args->groups = 1;
     args->group = packed.group;
     args->nwords = f->own_buffers && lfuse__class_list(k)->carried ? lfuse__carried_words(k, f->carry) : packed.nwords;
