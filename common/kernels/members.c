@@ -60,7 +60,6 @@ static void make_member(lfuse__members *m, const lfuse__kernel_class *k)
         to->k.operands[m->first + t] = number(lfuse__register_type(k->body->instr[in->a].type), true);
         to->stores[to->body.nstores++] = (lfuse__store){place[in->a], (int16_t)(m->first + t++)};
     }
-    for (int i = 0; i < to->body.ninstr; i++) m->reduces = m->reduces || to->instr[i].kind == LFUSE__I_REDUCE;
 }
 
 /* A TOTAL is a load of what waits for it and a REDUCE. */

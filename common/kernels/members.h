@@ -12,7 +12,7 @@
 enum { LFUSE__MEMBERS_INSTR = LFUSE__ROW_INSTR };
 
 typedef struct lfuse__members_row {
-    lfuse__rows rows; /* the first, so that all of it is an lfuse__text for places of list kernels */
+    lfuse__rows rows;
     lfuse__kernel_class k;
     lfuse__body body;
     lfuse__instr instr[LFUSE__MEMBERS_INSTR];
@@ -22,7 +22,6 @@ typedef struct lfuse__members_row {
 typedef struct lfuse__members {
     lfuse__members_row member, list;
     int first, ntotals; /* operands of the TOTALs */
-    bool reduces;       /* something over elements */
 } lfuse__members;
 
 /* Argument words, before the numbers. The first five are those of every list kernel. */

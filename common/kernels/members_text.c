@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The kernels that reduce lists: members by text/list_partial.k and text/list_fold.k, their rows or columns by
- * text/list_lines.k. Places are called with an lfuse__members, which begins with the text of the rows that members are.
+ * text/list_lines.k. Their rows are those of the members; the context of their places has all of lfuse__members as its
+ * `form`.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +11,6 @@
 #include "common/base/error.h"
 #include "common/kernels/families.h"
 #include "common/kernels/members.h"
-#include "common/kernels/template.h"
 
 #include "common/kernels/text/list_fold.k.h"
 #include "common/kernels/text/list_lines.k.h"
@@ -24,9 +24,35 @@ enum {
     VECTOR = LFUSE__ROW_VECTOR
 };
 
+static const lfuse__rows *rows_of(const void *context)
+{
+    return ((const lfuse__rows_file *)context)->r;
+}
+
+static const lfuse__members *members_of(const void *context)
+{
+    return ((const lfuse__rows_file *)context)->form;
+}
+
 static int ninstr(const lfuse__rows *r)
 {
     return r->t.k->body->ninstr;
+}
+
+/* ---- places of all list kernels ---- */
+
+enum { ARGUMENTS, GROUP_STRIDE, CHUNK };
+
+static void put_list(const void *context, int which, int indent)
+{
+    const lfuse__rows *r = rows_of(context);
+    const bool single = lfuse__single(r->facts), lines = r->t.still;
+
+    switch (which) {
+    case ARGUMENTS: lfuse__put_list_arguments(r, single ? 1 : LFUSE__GROUP, indent); break;
+    case GROUP_STRIDE: lfuse__put_group_stride(r, single ? 0 : lines ? 1 : TEAMS, indent); break;
+    case CHUNK: lfuse__put_list_chunk(r, single || lines ? 1 : VECTOR, indent); break;
+    }
 }
 
 /* ---- segments ---- */
@@ -37,9 +63,9 @@ static void put_zero_base(const lfuse__rows *r, int indent, int j)
 }
 
 /* b<j> of what is loaded, and of segments, registers of the member among what the reductions take in. */
-static void put_member_values(const void *members, int segments, int indent)
+static void put_member_values(const void *context, int segments, int indent)
 {
-    const lfuse__rows *r = members;
+    const lfuse__rows *r = rows_of(context);
     bool needed[LFUSE__ROW_INSTR], loads[LFUSE__MAX_OPERANDS];
     lfuse__rows_needs(r, 0, needed, loads);
     lfuse__body_needs(r->t.k->body, NULL, needed);
@@ -65,16 +91,12 @@ static void only_elements(lfuse__rows *r)
         if (needed[i] && r->t.k->body->instr[i].kind == LFUSE__I_LOAD) r->t.loaded[r->t.k->body->instr[i].a] = true;
 }
 
-static void put_segment(const void *members, int single, int indent)
+static void put_segment(const void *context, int which, int indent)
 {
-    if (single) lfuse__rows_put_single_segment(members, indent);
-    else lfuse__rows_put_team_segment((lfuse__rows *)members, indent);
-}
-
-static void put_store(const void *members, int which, int indent)
-{
+    const lfuse__rows *r = rows_of(context);
     (void)which;
-    lfuse__rows_put_keep(members, indent, "cell");
+    if (lfuse__single(r->facts)) lfuse__rows_put_single_segment(r, indent);
+    else lfuse__rows_put_team_segment((lfuse__rows *)r, indent);
 }
 
 /* ---- segments of lines ---- */
@@ -85,18 +107,18 @@ static bool goes_forward(const lfuse__rows *r, bool elements, int j)
     return elements ? r->t.loaded[j] && !r->row[j] : r->t.stored[j];
 }
 
-static void put_forward(const void *members, int elements, int indent)
+static void put_forward(const void *context, int elements, int indent)
 {
-    const lfuse__rows *r = members;
+    const lfuse__rows *r = rows_of(context);
     for (int j = 0; j < r->t.k->noperands; j++)
         if (goes_forward(r, elements, j))
             lfuse__put(r->t.out, indent, "memory h%d = p%d + %s * %u;", j, j, elements ? "from" : "cell_",
                        lfuse__type_bytes(r->t.k->operands[j].type));
 }
 
-static void put_forwarded(const void *members, int elements, int indent)
+static void put_forwarded(const void *context, int elements, int indent)
 {
-    const lfuse__rows *r = members;
+    const lfuse__rows *r = rows_of(context);
     for (int j = 0; j < r->t.k->noperands; j++) {
         if (!goes_forward(r, elements, j)) continue;
         lfuse__put(r->t.out, indent, "memory p%d = h%d;", j, j);
@@ -105,9 +127,9 @@ static void put_forwarded(const void *members, int elements, int indent)
 }
 
 /* Of lanes whose lines begin at the elements of `firsts`. */
-static void put_far(const void *members, int which, int indent)
+static void put_far(const void *context, int which, int indent)
 {
-    const lfuse__rows *r = members;
+    const lfuse__rows *r = rows_of(context);
     (void)which;
     for (int j = 0; j < r->t.k->noperands; j++) {
         if (!goes_forward(r, true, j)) continue;
@@ -117,9 +139,9 @@ static void put_far(const void *members, int which, int indent)
 }
 
 /* A line an item, or lane: as many as there are side by side in one segment. */
-static void put_item(const void *members, int store, int indent)
+static void put_item(const void *context, int store, int indent)
 {
-    lfuse__rows item = *(const lfuse__rows *)members;
+    lfuse__rows item = *rows_of(context);
     item.across = true;
     item.t.pitch = "pitch";
     item.t.ix = "i64";
@@ -129,38 +151,6 @@ static void put_item(const void *members, int store, int indent)
 }
 
 /* ---- folds ---- */
-
-enum { EMPTY, FETCH, RESULT };
-
-static void put_reductions(const void *members, int which, int indent)
-{
-    static const lfuse__lane first = {"ln", "[0]"};
-    const lfuse__rows *r = members;
-    for (int i = 0; i < ninstr(r); i++) {
-        if (!lfuse__rows_reduces(r, i, 0)) continue;
-        if (which == EMPTY) lfuse__rows_put_empty(r, indent, i);
-        if (which == FETCH) lfuse__rows_put_lanes(r, indent, i, "ln", "1");
-        if (which == FETCH) lfuse__rows_put_fetch(r, indent, i, first, "own + number * lines + cell_", NULL);
-        if (which == RESULT) lfuse__rows_put_result(r, indent, i);
-    }
-}
-
-static void put_subtree(const void *members, int each, int indent)
-{
-    const lfuse__rows *r = members;
-    for (int i = 0; i < ninstr(r); i++)
-        if (lfuse__rows_reduces(r, i, 0))
-            lfuse__rows_put_subtree(r, indent, i, each, "at + rank", "own + number * lines + cell_", "number < count");
-}
-
-enum { BEGIN, ADD, END };
-
-static void put_counter(const void *members, int which, int indent)
-{
-    if (which == BEGIN) lfuse__rows_put_counter_begin(members, indent, 0);
-    if (which == ADD) lfuse__rows_put_counter_add(members, indent, 0, "[0]");
-    if (which == END) lfuse__rows_put_counter_end(members, indent, 0);
-}
 
 /* p<j>, b<j> of numbers of `member`, and of what waits for the TOTALs, from member number `from` on. */
 static void put_numbers(const lfuse__members *m, const lfuse__rows *r, int indent, const char *member, const char *from)
@@ -180,38 +170,38 @@ static void put_numbers(const lfuse__members *m, const lfuse__rows *r, int inden
     }
 }
 
-static void put_results(const void *members, int fold, int indent)
+static void put_member_numbers(const void *context, int which, int indent)
 {
-    const lfuse__members *m = members;
+    const lfuse__members *m = members_of(context);
     char number[24];
+    (void)which;
     snprintf(number, sizeof number, "W(%d) + member", LFUSE__FOLD_FIRST);
-    put_reductions(members, RESULT, indent);
-    if (fold) put_numbers(m, &m->member.rows, indent, "member", number);
-    lfuse__rows_put_phase(&m->member.rows, indent, 0, true);
+    put_numbers(m, &m->member.rows, indent, "member", number);
 }
 
-static void put_local_memory(const void *members, int which, int indent)
+static void put_local_memory(const void *context, int which, int indent)
 {
-    const lfuse__members *m = members;
+    const lfuse__members *m = members_of(context);
     (void)which, (void)indent;
     if (m->ntotals) lfuse__rows_put_team_local((lfuse__rows *)&m->list.rows);
 }
 
-static void put_list_results(const void *members, int single, int indent)
+static void put_list_results(const void *context, int which, int indent)
 {
-    const lfuse__members *m = members;
+    const lfuse__members *m = members_of(context);
     const lfuse__rows *r = &m->list.rows;
+    (void)which;
     put_numbers(m, r, indent, "0", "0");
     lfuse__rows_put_phase(r, indent, 0, false);
-    if (single) lfuse__rows_put_single_sweep(r, indent, 0);
+    if (lfuse__single(r->facts)) lfuse__rows_put_single_sweep(r, indent, 0);
     else lfuse__rows_put_team_sweep((lfuse__rows *)r, indent, 0);
     lfuse__rows_put_phase(r, indent, 1, true);
 }
 
-static void put_stores(const void *members, int list, int indent)
+static void put_list_stores(const void *context, int which, int indent)
 {
-    const lfuse__members *m = members;
-    lfuse__rows_put_row_stores(list ? &m->list.rows : &m->member.rows, indent);
+    (void)which;
+    lfuse__rows_put_row_stores(&members_of(context)->list.rows, indent);
 }
 
 /* ---- kernels ---- */
@@ -222,15 +212,14 @@ static void put_kernel(const lfuse__members *m, const char *text, const char *na
     const lfuse__rows *r = &m->member.rows;
     const lfuse__of_list *l = &r->t.list;
     const bool single = lfuse__single(l->facts), fold = l->carry == LFUSE__CARRY_FOLD;
-    const bool lines = text == lfuse__text_list_lines;
-    const int items = single ? 1 : LFUSE__GROUP, teams = single ? 1 : TEAMS, each = fold ? FOLD_EACH : LINES_EACH;
+    const int each = fold ? FOLD_EACH : LINES_EACH;
     const lfuse__parameter parameters[] = {
-        {"NAME", .word = name}, {"ITEMS", .number = items}, {"WORDS", .number = lfuse__list_words(&r->t)},
-        {"BUFFERS", .number = lfuse__list_buffers(l->facts, 3)}, {"SINGLE", .number = single},
-        {"VECTORS", .number = l->facts->vector_lanes}, {"TEAMS", .number = teams}, {"SEGMENTS", .number = segments},
+        {"NAME", .word = name}, {"ITEMS", .number = single ? 1 : LFUSE__GROUP},
+        {"WORDS", .number = lfuse__list_words(&r->t)}, {"BUFFERS", .number = lfuse__list_buffers(l->facts, 3)},
+        {"TEAMS", .number = single ? 1 : TEAMS}, {"SEGMENTS", .number = segments},
         {"COLUMNS", .number = l->k->list.columns}, {"SHORT", .number = SHORT}, {"FEW", .number = FEW},
-        {"BLOCK", .number = each * LFUSE__TEAM}, {"CHUNKS", .number = LFUSE__MULTI_CHUNKS},
-        {"FIRST", .number = LFUSE__MULTI_FIRST}, {"REDUCES", .number = m->reduces}, {"TOTALS", .number = m->ntotals},
+        {"EACH", .number = each}, {"BLOCK", .number = each * LFUSE__TEAM}, {"CHUNKS", .number = LFUSE__MULTI_CHUNKS},
+        {"FIRST", .number = LFUSE__MULTI_FIRST}, {"TOTALS", .number = m->ntotals},
         {"CARRIED", .number = l->k->list.carried}, {"ARGUMENT", .word = lfuse__argument_word(l->facts)},
         {"PLACES", .number = lfuse__carried_chunks(l->k, l->carry)},
         {"PARTIALS", .number = fold ? (int)LFUSE__FOLD_PARTIALS : (int)LFUSE__MULTI_PARTIALS_OFFSET},
@@ -240,18 +229,13 @@ static void put_kernel(const lfuse__members *m, const char *text, const char *na
         {"MEMBERS", .number = LFUSE__FOLD_MEMBERS}, {"ALL", .number = LFUSE__FOLD_ALL},
         {"COUNTER", .number = LFUSE__FOLD_TICKET}, {"ARRIVALS", .number = LFUSE__FOLD_ARRIVALS}, {NULL}};
     const lfuse__place places[] = {
-        {"ARGUMENTS", lfuse__put_list_arguments, items},
-        {"GROUP_STRIDE", lfuse__put_group_stride, single ? 0 : lines ? 1 : TEAMS},
-        {"CHUNK", lfuse__put_list_chunk, single || lines ? 1 : VECTOR}, {"MEMBER_VALUES", put_member_values, segments},
-        {"SEGMENT", put_segment, single}, {"STORE", put_store, 0}, {"FORWARD", put_forward, segments},
+        {"ARGUMENTS", put_list, ARGUMENTS}, {"GROUP_STRIDE", put_list, GROUP_STRIDE}, {"CHUNK", put_list, CHUNK},
+        {"MEMBER_VALUES", put_member_values, segments}, {"SEGMENT", put_segment, 0}, {"FORWARD", put_forward, segments},
         {"FORWARDED", put_forwarded, segments}, {"FAR", put_far, 0}, {"ITEM_SEGMENT", put_item, false},
-        {"ITEM_STORE", put_item, true}, {"LOCAL_MEMORY", put_local_memory, 0}, {"EMPTY", put_reductions, EMPTY},
-        {"FETCH", put_reductions, FETCH}, {"SUBTREE", put_subtree, each}, {"COUNTER_BEGIN", put_counter, BEGIN},
-        {"COUNTER_ADD", put_counter, ADD}, {"COUNTER_END", put_counter, END}, {"RESULTS", put_results, fold},
-        {"STORES", put_stores, false}, {"LIST_RESULTS", put_list_results, single}, {"LIST_STORES", put_stores, true},
-        {NULL}};
+        {"ITEM_STORE", put_item, true}, {"LOCAL_MEMORY", put_local_memory, 0}, {"NUMBERS", put_member_numbers, 0},
+        {"LIST_RESULTS", put_list_results, 0}, {"LIST_STORES", put_list_stores, 0}, {NULL}};
     lfuse__put_powers(r->t.out, l->k->body);
-    lfuse__put_text(r->t.out, 0, text, parameters, places, m);
+    lfuse__rows_put_file(&(lfuse__rows_file){.r = r, .form = m}, 0, text, parameters, places);
 }
 
 static lfuse_status emit_partial(lfuse__strbuf *out, const char *name, const lfuse__kernel_class *k,

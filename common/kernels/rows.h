@@ -90,10 +90,6 @@ void lfuse__rows_put_lanes(const lfuse__rows *r, int indent, int i, const char *
 void lfuse__rows_put_result(const lfuse__rows *r, int indent, int i);
 /* a<i>, m<i>: what an empty row gives. */
 void lfuse__rows_put_empty(const lfuse__rows *r, int indent, int i);
-/* The binary counter of segments: a<i>, m<i> from l<i>[0] ... of each of the sweep's REDUCEs. */
-void lfuse__rows_put_counter_begin(const lfuse__rows *r, int indent, int sweep);
-void lfuse__rows_put_counter_add(const lfuse__rows *r, int indent, int sweep, const char *behind);
-void lfuse__rows_put_counter_end(const lfuse__rows *r, int indent, int sweep);
 /* A sweep by rows_segments.k: `put_segment` fills its place, `count` is the type of a number of elements. */
 void lfuse__rows_put_segments(const lfuse__rows *r, int indent, int sweep, const char *count,
                               void (*put_segment)(const void *context, int which, int indent));
@@ -107,14 +103,14 @@ void lfuse__rows_put_load(const lfuse__rows *r, int indent, int j, const char *t
 void lfuse__rows_put_store(const lfuse__rows *r, int indent, int j, const char *place, const char *value);
 void lfuse__rows_put_row_stores(const lfuse__rows *r, int indent);
 
-/* ---- rows_files.c: text/rows_*.k ---- */
+/* ---- rows_files.c: text/rows_*.k, and list kernels that reduce ---- */
 /* The context of places in such a file. */
 typedef struct lfuse__rows_file {
     const lfuse__rows *r;
     int sweep;
     const void *form; /* what else its places need */
 } lfuse__rows_file;
-/* The text with the parameters and places of all of them, and those of its own (places NULL: none). */
+/* The text with the parameters and places of all of them, and those of its own, which come first (NULL: none). */
 void lfuse__rows_put_file(const lfuse__rows_file *f, int indent, const char *text, const lfuse__parameter *own,
                           const lfuse__place *own_places);
 

@@ -10,6 +10,8 @@
 
 #include "common/kernels/rows.h"
 
+#include "common/kernels/text/rows_counter.k.h"
+
 enum { ARGUMENTS = 5, CALL_TEXT = 256, MOST = 48 /* entries of a table */ };
 
 /* The names of what is gathered, and how those of values and indices begin. */
@@ -210,6 +212,21 @@ static bool put_each(const lfuse__rows_file *f, int indent, const call *c, put_o
     return true;
 }
 
+/* ---- the binary counter of segments ---- */
+
+enum { BEGIN, ADD, END };
+
+/* A part of rows_counter.k; `one` is what joins, in the other parts NULL. */
+static void put_counter(const lfuse__rows_file *f, int indent, int part, const char *one)
+{
+    const lfuse__parameter parameters[] = {
+        {"BEGIN", .number = part == BEGIN}, {"ADD", .number = part == ADD}, {"END", .number = part == END},
+        {"ONE", .word = one}, {"DEPTH", .number = LFUSE__ROW_DEPTH}, {NULL},
+    };
+
+    lfuse__rows_put_file(f, indent, lfuse__text_rows_counter, parameters, NULL);
+}
+
 static bool put_statement(const void *context, int indent, const char *text)
 {
     const lfuse__rows_file *f = context;
@@ -222,7 +239,7 @@ static bool put_statement(const void *context, int indent, const char *text)
         if (!strcmp(others[n].name, c.name)) return put_each(f, indent, &c, others[n].put, NULL);
     /* KEEP(cell): lane[0] goes to the partial results. COUNT(lane[0]): the result of a segment joins the counter. */
     if (!strcmp(c.name, "KEEP")) lfuse__rows_put_keep(f->r, indent, c.at[0]);
-    else if (!strcmp(c.name, "COUNT")) lfuse__rows_put_counter_add(f->r, indent, f->sweep, c.at[0] + strlen("lane"));
+    else if (!strcmp(c.name, "COUNT")) put_counter(f, indent, ADD, c.at[0]);
     else return false;
     return true;
 }
@@ -243,8 +260,8 @@ static void put_place(const void *context, int which, int indent)
     const lfuse__rows *r = f->r;
 
     switch (which) {
-    case COUNTER: lfuse__rows_put_counter_begin(r, indent, f->sweep); break;
-    case COUNTER_END: lfuse__rows_put_counter_end(r, indent, f->sweep); break;
+    case COUNTER: put_counter(f, indent, BEGIN, NULL); break;
+    case COUNTER_END: put_counter(f, indent, END, NULL); break;
     case REGISTERS: lfuse__rows_put_phase(r, indent, f->sweep, false); break;
     case LAST_REGISTERS: lfuse__rows_put_phase(r, indent, r->nsweeps, true); break;
     case ALL_REGISTERS: lfuse__rows_put_phase(r, indent, 0, true); break;
@@ -283,13 +300,11 @@ void lfuse__rows_put_file(const lfuse__rows_file *f, int indent, const char *tex
     };
     lfuse__parameter parameters[MOST];
     lfuse__place all[MOST];
-    size_t n = sizeof common / sizeof *common - 1, m = sizeof places / sizeof *places - 1;
+    size_t n = 0, m = 0;
 
-    memcpy(parameters, common, n * sizeof *common);
-    memcpy(all, places, m * sizeof *places);
     for (; own && own->name; own++) parameters[n++] = *own;
     for (; own_places && own_places->name; own_places++) all[m++] = *own_places;
-    parameters[n] = (lfuse__parameter){NULL};
-    all[m] = (lfuse__place){NULL};
+    memcpy(parameters + n, common, sizeof common);
+    memcpy(all + m, places, sizeof places);
     lfuse__put_text_of(t->out, indent, text, parameters, all, put_statement, f);
 }

@@ -8,7 +8,6 @@
 
 #include "common/kernels/rows.h"
 
-#include "common/kernels/text/rows_counter.k.h"
 #include "common/kernels/text/rows_segments.k.h"
 
 static bool indexed(const lfuse__instr *instr)
@@ -171,38 +170,6 @@ void lfuse__rows_put_empty(const lfuse__rows *r, int indent, int i)
     if (r->t.k->body->instr[i].op == LFUSE__REDUCE_SUM) snprintf(identity, sizeof identity, "SPLAT_%s(ZERO_%s)", w, w);
     lfuse__put(r->t.out, indent, "L_%s a%d = %s;", w, i, identity);
     if (lfuse__rows_indexed(r, i)) lfuse__put(r->t.out, indent, "L_%s m%d = SPLAT_%s(0);", r->t.ix, i, r->t.ix);
-}
-
-enum { BEGIN, ADD, END };
-
-/* A part of rows_counter.k. */
-static void put_counter(const lfuse__rows *r, int indent, int sweep, int part, const char *one)
-{
-    const lfuse__rows_file file = {.r = r, .sweep = sweep};
-    const lfuse__parameter parameters[] = {
-        {"BEGIN", .number = part == BEGIN}, {"ADD", .number = part == ADD}, {"END", .number = part == END},
-        {"ONE", .word = one}, {"DEPTH", .number = LFUSE__ROW_DEPTH}, {NULL},
-    };
-
-    lfuse__rows_put_file(&file, indent, lfuse__text_rows_counter, parameters, NULL);
-}
-
-void lfuse__rows_put_counter_begin(const lfuse__rows *r, int indent, int sweep)
-{
-    put_counter(r, indent, sweep, BEGIN, NULL);
-}
-
-void lfuse__rows_put_counter_add(const lfuse__rows *r, int indent, int sweep, const char *behind)
-{
-    char one[16];
-
-    snprintf(one, sizeof one, "lane%s", behind);
-    put_counter(r, indent, sweep, ADD, one);
-}
-
-void lfuse__rows_put_counter_end(const lfuse__rows *r, int indent, int sweep)
-{
-    put_counter(r, indent, sweep, END, NULL);
 }
 
 void lfuse__rows_put_segments(const lfuse__rows *r, int indent, int sweep, const char *count,
