@@ -84,7 +84,7 @@ lfuse_status lfuse__stream_watch(lfuse_stream *s, lfuse__reports *r)
     bool capturing = false;
 
     if (!w) LFUSE__TRY(add(s, r, &w));
-    if (!w->kept && s->dev->facts.capture) LFUSE__TRY(lfuse__stream_capturing(s, &capturing));
+    if (!w->kept) LFUSE__TRY(lfuse__stream_capturing(s, &capturing));
     w->kept = w->kept || (capturing && !s->making);
     return LFUSE_OK;
 }

@@ -183,6 +183,10 @@ lfuse_status lfuse__stream_capturing(lfuse_stream *s, bool *capturing)
     lfuse_status status;
     bool now = false;
 
+    if (!s->dev->facts.capture) {
+        *capturing = false;
+        return LFUSE_OK;
+    }
     LFUSE__TRY(lfuse__stream_enter(s));
     status = s->dev->backend->stream_capturing(s->bstream, &now);
     lfuse__tail_unlock(s->tail);

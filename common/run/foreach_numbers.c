@@ -239,7 +239,7 @@ lfuse_status lfuse__numbers_write(lfuse__numbers *n, lfuse_stream *s, const doub
     bool capturing = false, all;
 
     if (n->own || !bytes) return LFUSE_OK;
-    if (lfuse__device_facts(n->range->dev)->capture) LFUSE__TRY(lfuse__stream_capturing(s, &capturing));
+    LFUSE__TRY(lfuse__stream_capturing(s, &capturing));
     n->captured = n->captured || capturing;
     all = n->captured || !n->valid;
     if (!all && !memcmp(n->given, numbers, bytes)) return LFUSE_OK;

@@ -7,7 +7,7 @@ static lfuse_status not_captured(lfuse_stream *s)
 {
     bool capturing = false;
 
-    if (lfuse__device_facts(lfuse__stream_device(s))->capture) LFUSE__TRY(lfuse__stream_capturing(s, &capturing));
+    LFUSE__TRY(lfuse__stream_capturing(s, &capturing));
     if (!capturing) return LFUSE_OK;
     return lfuse__error(LFUSE_ERR_STATE, "the stream is being captured: its scratch memory cannot be changed now");
 }

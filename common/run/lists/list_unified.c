@@ -152,7 +152,7 @@ lfuse_status lfuse__list_publish(lfuse_instance *in, lfuse__list_op *op, lfuse_s
     bool capturing = false;
     lfuse__list_version *v;
 
-    if (s && in->facts->capture) LFUSE__TRY(lfuse__stream_capturing(s, &capturing));
+    if (s) LFUSE__TRY(lfuse__stream_capturing(s, &capturing));
     if (op->moved || !op->valid) {
         note_stale(op);
         LFUSE__TRY(renew(in, op, s, capturing));
