@@ -54,7 +54,7 @@ lfuse_status lfuse_instance_create(lfuse_plan *plan, lfuse_stream *stream, const
     NEED(plan);
     NEED(stream);
     NEED(instance);
-    return lfuse__instance_create(plan, stream, bindings, count, instance);
+    return lfuse__instance_make(plan, stream, bindings, count, false, instance);
 }
 
 lfuse_status lfuse_instance_run(lfuse_instance *instance, const lfuse_binding *bindings, int count)

@@ -7,6 +7,7 @@
 #ifndef COMMON_RUN_INSTANCE_H
 #define COMMON_RUN_INSTANCE_H
 
+#include "common/base/arena.h"
 #include "common/base/error.h"
 #include "common/run/compile/body.h"
 
@@ -49,8 +50,10 @@ typedef struct lfuse__bound {
     int64_t strides[LFUSE_MAX_RANK]; /* that the operations were made for */
     bool tensor, list, written;
     bool plain;   /* contiguous: `strides` are those of the shape */
-    bool spotted; /* `spot` holds a run's */
+    bool spotted; /* `spot` and `version` hold a run's */
     lfuse__spot spot;
+    uint64_t version; /* of a list at the last run */
+    uint64_t mark;    /* of the last call that bound it */
 } lfuse__bound;
 
 /* A pointwise or row kernel. */
@@ -101,15 +104,14 @@ struct lfuse_instance {
     lfuse_stream *stream;
     const lfuse__plan_body *body;
     const lfuse__facts *facts;
+    lfuse__arena memory;  /* of the arrays that are made with the instance */
     bool watches;         /* its lists are bound again by every run: the instance keeps their records alone */
     int64_t *sizes;       /* [body->graph->nsizes] of variables and expressions; LFUSE__SIZE_NONE: too large */
     lfuse__bound *bound;  /* [nnames] */
     lfuse__slot *kept;    /* [nnames] lists and frozen tensors, one reference each */
     lfuse__slot *slots;   /* [nnames] of the run that is being made */
     lfuse__spot *spots;   /* [nnames] of the same */
-    uint64_t *versions;   /* [nnames] of the lists at the last run */
-    uint64_t *bound_mark; /* [nnames] of the last call that bound it */
-    uint64_t mark;
+    uint64_t mark;        /* of the last call that bound anything */
     double *scalars;      /* [nnames] of the last run */
     double *numbers;      /* [body->nnumbers] */
     bool numbered;        /* `scalars` and `numbers` hold a run's */
@@ -134,7 +136,6 @@ struct lfuse_instance {
     bool replays;         /* there may be one */
     bool followed, held;  /* `held`: it holds the operations' present arguments; known where `followed` */
     int steady;           /* runs since a product took other arguments than before */
-    bool prepared;        /* the prepare operations have been submitted */
     lfuse_status status;  /* not OK: a submit failed half-way; nothing can be run any more */
     lfuse__saved_error error;
 };

@@ -201,14 +201,14 @@ static lfuse_status fits(entry *e, const lfuse_binding *bindings, int count, boo
 
     *good = false;
     if (!in) return LFUSE_OK;
-    LFUSE__TRY(lfuse__bind_match(in->plan, bindings, count, in->slots, in->bound_mark, ++in->mark));
+    LFUSE__TRY(lfuse__bind_match(in, bindings, count, in->slots));
     *good = !in->status && lfuse__bind_fits(in, in->slots, bindings, count);
     for (i = 1; !*good && i < e->count; i++)
         *good = !e->instances[i]->status && lfuse__bind_fits(e->instances[i], in->slots, bindings, count);
     if (!*good || i == 1) return LFUSE_OK;
     to_front(e, i - 1);
     in = e->instances[0];
-    return lfuse__bind_match(in->plan, bindings, count, in->slots, in->bound_mark, ++in->mark);
+    return lfuse__bind_match(in, bindings, count, in->slots);
 }
 
 /*
@@ -246,7 +246,7 @@ static lfuse_status renew(lfuse_plan *plan, entry *e, const lfuse_binding *bindi
 {
     lfuse_instance *fresh;
 
-    LFUSE__TRY(lfuse__instance_create_kept(plan, e->held, bindings, count, &fresh));
+    LFUSE__TRY(lfuse__instance_make(plan, e->held, bindings, count, true, &fresh));
     weed(e);
     e->instances[e->count++] = fresh;
     to_front(e, e->count - 1);

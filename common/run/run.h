@@ -73,8 +73,9 @@ void lfuse__plan_retain(lfuse_plan *plan);
 void lfuse__plan_release(lfuse_plan *plan);
 
 /* launch/instance.c, runs.c: what the public functions of include/libfuse/plan.h do. */
-lfuse_status lfuse__instance_create(lfuse_plan *plan, lfuse_stream *stream, const lfuse_binding *bindings, int count,
-                                    lfuse_instance **instance);
+/* `watches`: the instance does not keep the memory of its lists. That is for lfuse__plan_run, which binds them anew. */
+lfuse_status lfuse__instance_make(lfuse_plan *plan, lfuse_stream *stream, const lfuse_binding *bindings, int count,
+                                  bool watches, lfuse_instance **instance);
 lfuse_status lfuse__instance_run(lfuse_instance *instance, const lfuse_binding *bindings, int count);
 lfuse_status lfuse__instance_refresh(lfuse_instance *instance);
 /* Launches, or records, what lfuse__instance_match has checked. */
@@ -122,15 +123,7 @@ lfuse_status lfuse__instance_ready(lfuse_instance *instance, const lfuse__slot *
 /* scratch.c: lfuse_stream_set_scratch. */
 lfuse_status lfuse__scratch_set(lfuse_stream *stream, const lfuse_tensor *memory);
 uint64_t lfuse__instance_scratch_bytes(const lfuse_instance *instance);
-/*
- * Returns a number that grows each time the instance releases its launches and their memory to build them again for
- * other strides. A native graph captured under another number reads memory that has been released.
- */
-uint64_t lfuse__instance_generation(const lfuse_instance *instance);
 uint64_t lfuse__instance_prepared_bytes(const lfuse_instance *instance);
-lfuse_plan *lfuse__instance_plan(const lfuse_instance *instance);
-/* The most numbers that a scalar of a run has, where it has more than one; 0: no list has groups. */
-int64_t lfuse__instance_groups(const lfuse_instance *instance);
 /* Counted, because a recording keeps the instances of its runs when the plan has made others since. */
 void lfuse__instance_retain(lfuse_instance *instance);
 void lfuse__instance_release(lfuse_instance *instance);

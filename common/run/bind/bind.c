@@ -88,9 +88,10 @@ static lfuse_status fill(const lfuse_plan *plan, const lfuse_binding *b, int nam
     return LFUSE_OK;
 }
 
-lfuse_status lfuse__bind_match(const lfuse_plan *plan, const lfuse_binding *bindings, int count, lfuse__slot *slots,
-                               uint64_t *marks, uint64_t mark)
+lfuse_status lfuse__bind_match(lfuse_instance *in, const lfuse_binding *bindings, int count, lfuse__slot *slots)
 {
+    const lfuse_plan *plan = in->plan;
+    const uint64_t mark = ++in->mark;
     int i, name = 0;
 
     if (count < 0 || (count && !bindings))
@@ -98,14 +99,14 @@ lfuse_status lfuse__bind_match(const lfuse_plan *plan, const lfuse_binding *bind
     for (i = 0; i < count; i++) {
         if (bindings[i].kind == LFUSE_BIND_SIZE) continue;
         LFUSE__TRY(place_of(plan, &bindings[i], i, &name));
-        if (marks[name] == mark)
+        if (in->bound[name].mark == mark)
             return lfuse__error(LFUSE_ERR_BINDING, "\"%s\" is bound twice, the second time by binding %d",
                                 plan->names[name].text, i);
-        marks[name] = mark;
+        in->bound[name].mark = mark;
         LFUSE__TRY(fill(plan, &bindings[i], name, &slots[name]));
     }
     for (i = 0; i < plan->nnames; i++)
-        if (marks[i] != mark) slots[i] = (lfuse__slot){ .tensor = NULL };
+        if (in->bound[i].mark != mark) slots[i] = (lfuse__slot){ .tensor = NULL };
     return LFUSE_OK;
 }
 

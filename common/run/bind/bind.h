@@ -7,11 +7,10 @@
 
 /* ---- bind.c ---- */
 /*
- * Which binding stands for which name: fills slots[0 ... nnames - 1], empty where nothing is bound. `marks` and `mark`
- * tell bindings of this call from earlier ones.
+ * Which binding stands for which name: fills slots[0 ... nnames - 1], empty where nothing is bound. The names that are
+ * bound have then the mark of the instance.
  */
-lfuse_status lfuse__bind_match(const lfuse_plan *plan, const lfuse_binding *bindings, int count, lfuse__slot *slots,
-                               uint64_t *marks, uint64_t mark);
+lfuse_status lfuse__bind_match(lfuse_instance *in, const lfuse_binding *bindings, int count, lfuse__slot *slots);
 /* Kind, type, rank, device of one tensor or list; `shape` NULL: not checked. */
 lfuse_status lfuse__bind_check(const lfuse_plan *plan, int name, const lfuse__slot *slot, const int64_t *shape);
 lfuse_status lfuse__bind_missing(const lfuse_plan *plan, int name);
@@ -33,7 +32,6 @@ lfuse_status lfuse__sizes_shape(const lfuse_plan *plan, int name, const int64_t 
 /* ---- groups.c: numbers by group of members ---- */
 /* What the lists that are kept say. ERR_SHAPE where those of one step disagree, or where scalars cannot suit all. */
 lfuse_status lfuse__groups_find(lfuse_instance *in);
-void lfuse__groups_free(lfuse_instance *in);
 /* Whether scalars have as many numbers as there are groups. Of scalars that nobody needs, one is kept. */
 lfuse_status lfuse__groups_check(const lfuse_instance *in, lfuse__slot *slots);
 /* The list whose groups those of the step are; NULL: none. */
@@ -43,7 +41,6 @@ bool lfuse__groups_take(lfuse_instance *in, const lfuse__slot *slots);
 
 /* ---- overlap.c ---- */
 lfuse_status lfuse__overlap_create(lfuse_instance *in);
-void lfuse__overlap_destroy(lfuse_instance *in);
 lfuse_status lfuse__overlap_check(lfuse_instance *in, const lfuse__slot *slots);
 /* That many bytes of a stream's scratch, where it is the caller's, against all that is bound. */
 lfuse_status lfuse__overlap_scratch(const lfuse_instance *in, const lfuse__slot *slots, const lfuse__range *scratch,

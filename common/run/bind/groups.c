@@ -117,20 +117,13 @@ lfuse_status lfuse__groups_find(lfuse_instance *in)
     for (i = 0; i < names; i++) any = any || list_of(in, (int)i);
     if (!any) return LFUSE_OK;
     LFUSE__TRY(each_step(in, check_step));
-    in->group_counts = malloc((names + 1) * sizeof *in->group_counts);
-    if (!in->group_counts) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%zu names)", names);
+    in->group_counts = lfuse__arena_array(&in->memory, names, sizeof *in->group_counts);
+    if (!in->group_counts) return LFUSE_ERR_MEMORY;
     for (i = 0; i < names; i++) in->group_counts[i] = ANY;
     LFUSE__TRY(each_step(in, limit_step));
     if (!in->groups) return LFUSE_OK;
-    in->group_scalars = calloc((size_t)in->groups * names + 1, sizeof *in->group_scalars);
-    if (in->group_scalars) return LFUSE_OK;
-    return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%" PRId64 " groups)", in->groups);
-}
-
-void lfuse__groups_free(lfuse_instance *in)
-{
-    free(in->group_scalars);
-    free(in->group_counts);
+    in->group_scalars = lfuse__arena_array(&in->memory, (size_t)in->groups * names, sizeof *in->group_scalars);
+    return in->group_scalars ? LFUSE_OK : LFUSE_ERR_MEMORY;
 }
 
 lfuse_status lfuse__groups_check(const lfuse_instance *in, lfuse__slot *slots)

@@ -25,12 +25,12 @@ typedef struct interval {
  * what is read and has moved is compared with the written alone.
  */
 struct lfuse__overlaps {
-    int64_t room, nwritten;
-    interval *all;     /* [room] tensors and members */
-    interval *written; /* [room] in order of addresses, apart from each other */
+    interval *all;      /* room for all tensors and members */
+    interval *written;  /* [nwritten] in order of addresses, apart from each other */
+    int64_t nwritten;
     uint64_t *versions; /* [nnames] of the lists, and where tensors were */
     lfuse__spot *spots;
-    bool known;        /* the rest holds what a check found */
+    bool known;         /* the rest holds what a check found */
 };
 
 static void count_intervals(const lfuse_instance *in, int64_t *all, int64_t *written)
@@ -50,32 +50,19 @@ static void count_intervals(const lfuse_instance *in, int64_t *all, int64_t *wri
 
 lfuse_status lfuse__overlap_create(lfuse_instance *in)
 {
-    const size_t names = (size_t)in->plan->nnames + 1;
+    const size_t names = (size_t)in->plan->nnames;
     struct lfuse__overlaps *o;
     int64_t all, written;
 
     count_intervals(in, &all, &written);
     if (!all) return LFUSE_OK;
-    in->overlaps = o = calloc(1, sizeof *o);
-    if (o) {
-        o->all = malloc((size_t)all * sizeof *o->all);
-        o->written = malloc(((size_t)written + 1) * sizeof *o->written);
-        o->versions = calloc(names, sizeof *o->versions);
-        o->spots = calloc(names, sizeof *o->spots);
-        o->room = all;
-        if (o->all && o->written && o->versions && o->spots) return LFUSE_OK;
-    }
-    return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%" PRId64 " members)", all);
-}
-
-void lfuse__overlap_destroy(lfuse_instance *in)
-{
-    if (!in->overlaps) return;
-    free(in->overlaps->all);
-    free(in->overlaps->written);
-    free(in->overlaps->versions);
-    free(in->overlaps->spots);
-    free(in->overlaps);
+    in->overlaps = o = lfuse__arena_array(&in->memory, 1, sizeof *o);
+    if (!o) return LFUSE_ERR_MEMORY;
+    o->all = lfuse__arena_array(&in->memory, (size_t)all, sizeof *o->all);
+    o->written = lfuse__arena_array(&in->memory, (size_t)written, sizeof *o->written);
+    o->versions = lfuse__arena_array(&in->memory, names, sizeof *o->versions);
+    o->spots = lfuse__arena_array(&in->memory, names, sizeof *o->spots);
+    return o->all && o->written && o->versions && o->spots ? LFUSE_OK : LFUSE_ERR_MEMORY;
 }
 
 static lfuse_status clash(const lfuse_instance *in, const interval *a, const interval *b)

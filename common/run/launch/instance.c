@@ -21,25 +21,14 @@ static void destroy(lfuse_instance *in)
     lfuse__replay_drop(in);
     lfuse__clear_operations(in);
     lfuse__reports_release(in->reports);
-    lfuse__overlap_destroy(in);
     for (i = 0; in->kept && i < in->plan->nnames; i++) {
         lfuse__tensor_release(in->kept[i].tensor);
         if (in->watches) lfuse__list_unwatch(in->kept[i].list);
         else lfuse__list_release(in->kept[i].list);
     }
-    lfuse__groups_free(in);
-    lfuse__list_products_free(in);
     free(in->operations);
     free(in->buffers);
-    free(in->numbers);
-    free(in->scalars);
-    free(in->bound_mark);
-    free(in->versions);
-    free(in->spots);
-    free(in->slots);
-    free(in->kept);
-    free(in->bound);
-    free(in->sizes);
+    lfuse__arena_free(&in->memory);
     lfuse__stream_release(in->stream);
     lfuse__plan_release(in->plan);
     free(in);
@@ -51,24 +40,9 @@ void lfuse__instance_release(lfuse_instance *in)
     if (atomic_fetch_sub_explicit(&in->references, 1, memory_order_acq_rel) == 1) destroy(in);
 }
 
-lfuse_plan *lfuse__instance_plan(const lfuse_instance *in)
-{
-    return in->plan;
-}
-
-int64_t lfuse__instance_groups(const lfuse_instance *in)
-{
-    return in->groups;
-}
-
 uint64_t lfuse__instance_scratch_bytes(const lfuse_instance *in)
 {
     return in->scratch_bytes;
-}
-
-uint64_t lfuse__instance_generation(const lfuse_instance *in)
-{
-    return in->generation;
 }
 
 uint64_t lfuse__instance_prepared_bytes(const lfuse_instance *in)
@@ -83,7 +57,7 @@ uint64_t lfuse__instance_prepared_bytes(const lfuse_instance *in)
 
 static lfuse_status allocate(lfuse_plan *plan, lfuse_stream *stream, lfuse_instance **made)
 {
-    const size_t names = (size_t)plan->nnames + 1;
+    const size_t names = (size_t)plan->nnames;
     lfuse_instance *in = calloc(1, sizeof *in);
 
     if (!in) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%zu bytes)", sizeof *in);
@@ -94,22 +68,19 @@ static lfuse_status allocate(lfuse_plan *plan, lfuse_stream *stream, lfuse_insta
     lfuse__stream_retain(stream);
     in->body = lfuse__body_plan(plan->body);
     in->facts = lfuse__device_facts(plan->dev);
-    in->sizes = calloc((size_t)in->body->graph->nsizes + 1, sizeof *in->sizes);
-    in->bound = calloc(names, sizeof *in->bound);
-    in->kept = calloc(names, sizeof *in->kept);
-    in->slots = calloc(names, sizeof *in->slots);
-    in->spots = calloc(names, sizeof *in->spots);
-    in->versions = calloc(names, sizeof *in->versions);
-    in->bound_mark = calloc(names, sizeof *in->bound_mark);
-    in->scalars = calloc(names, sizeof *in->scalars);
-    in->numbers = calloc((size_t)in->body->nnumbers + 1, sizeof *in->numbers);
-    if (in->sizes && in->bound && in->kept && in->slots && in->spots && in->versions && in->bound_mark &&
-        in->scalars && in->numbers) {
+    in->sizes = lfuse__arena_array(&in->memory, (size_t)in->body->graph->nsizes, sizeof *in->sizes);
+    in->bound = lfuse__arena_array(&in->memory, names, sizeof *in->bound);
+    in->kept = lfuse__arena_array(&in->memory, names, sizeof *in->kept);
+    in->slots = lfuse__arena_array(&in->memory, names, sizeof *in->slots);
+    in->spots = lfuse__arena_array(&in->memory, names, sizeof *in->spots);
+    in->scalars = lfuse__arena_array(&in->memory, names, sizeof *in->scalars);
+    in->numbers = lfuse__arena_array(&in->memory, (size_t)in->body->nnumbers, sizeof *in->numbers);
+    if (in->sizes && in->bound && in->kept && in->slots && in->spots && in->scalars && in->numbers) {
         *made = in;
         return LFUSE_OK;
     }
     lfuse__instance_release(in);
-    return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (an instance with %d names)", plan->nnames);
+    return LFUSE_ERR_MEMORY;
 }
 
 /* Kinds, and the strides of contiguous tensors. */
@@ -156,7 +127,7 @@ static lfuse_status settle_sizes(lfuse_instance *in, const lfuse_binding *bindin
     lfuse_plan *plan = in->plan;
     int i;
 
-    LFUSE__TRY(lfuse__bind_match(plan, bindings, count, in->slots, in->bound_mark, ++in->mark));
+    LFUSE__TRY(lfuse__bind_match(in, bindings, count, in->slots));
     for (i = 0; i < plan->nnames; i++) /* first what does not depend on sizes */
         if (in->slots[i].tensor || in->slots[i].list) LFUSE__TRY(lfuse__bind_check(plan, i, &in->slots[i], NULL));
     LFUSE__TRY(lfuse__sizes_solve(plan, in->slots, bindings, count, in->sizes));
@@ -170,8 +141,8 @@ static lfuse_status settle_sizes(lfuse_instance *in, const lfuse_binding *bindin
     return lfuse__groups_find(in);
 }
 
-static lfuse_status create(lfuse_plan *plan, lfuse_stream *stream, const lfuse_binding *bindings, int count,
-                           bool watches, lfuse_instance **instance)
+lfuse_status lfuse__instance_make(lfuse_plan *plan, lfuse_stream *stream, const lfuse_binding *bindings, int count,
+                                  bool watches, lfuse_instance **instance)
 {
     lfuse_instance *in = NULL;
     lfuse_status status;
@@ -198,24 +169,12 @@ err_release:
     return status;
 }
 
-lfuse_status lfuse__instance_create(lfuse_plan *plan, lfuse_stream *stream, const lfuse_binding *bindings, int count,
-                                    lfuse_instance **instance)
-{
-    return create(plan, stream, bindings, count, false, instance);
-}
-
-lfuse_status lfuse__instance_create_kept(lfuse_plan *plan, lfuse_stream *stream, const lfuse_binding *bindings,
-                                         int count, lfuse_instance **instance)
-{
-    return create(plan, stream, bindings, count, true, instance);
-}
-
 static lfuse_status all_numbers(const lfuse_instance *in)
 {
     int i;
 
     for (i = 0; i < in->plan->nnames; i++)
-        if (in->plan->names[i].kind == LFUSE__NAME_SCALAR && in->bound_mark[i] != in->mark)
+        if (in->plan->names[i].kind == LFUSE__NAME_SCALAR && in->bound[i].mark != in->mark)
             return lfuse__bind_missing(in->plan, i);
     return LFUSE_OK;
 }
@@ -246,7 +205,7 @@ static lfuse_status check(lfuse_instance *in, lfuse__slot *slots)
 
 lfuse_status lfuse__instance_resolve(lfuse_instance *in, const lfuse_binding *bindings, int count, lfuse__slot *slots)
 {
-    LFUSE__TRY(lfuse__bind_match(in->plan, bindings, count, slots, in->bound_mark, ++in->mark));
+    LFUSE__TRY(lfuse__bind_match(in, bindings, count, slots));
     LFUSE__TRY(check_sizes(in, bindings, count));
     return check(in, slots);
 }
@@ -254,7 +213,7 @@ lfuse_status lfuse__instance_resolve(lfuse_instance *in, const lfuse_binding *bi
 lfuse_status lfuse__instance_suits(lfuse_instance *in, const lfuse_binding *bindings, int count, lfuse__slot *slots,
                                    bool *suits)
 {
-    LFUSE__TRY(lfuse__bind_match(in->plan, bindings, count, slots, in->bound_mark, ++in->mark));
+    LFUSE__TRY(lfuse__bind_match(in, bindings, count, slots));
     *suits = !in->status && lfuse__bind_fits(in, slots, bindings, count);
     return LFUSE_OK;
 }

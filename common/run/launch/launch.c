@@ -50,7 +50,7 @@ bool lfuse__locate(lfuse_instance *in, const lfuse__slot *slots)
         if (slots[i].tensor) locate_tensor(slots[i].tensor, &in->spots[i]);
         moved = moved || !in->bound[i].spotted ||
                 (slots[i].tensor ? !unmoved(in, i, slots[i].tensor)
-                                 : slots[i].list && slots[i].list->version != in->versions[i]);
+                                 : slots[i].list && slots[i].list->version != in->bound[i].version);
     }
     return moved;
 }
@@ -62,7 +62,7 @@ static void remember_spots(lfuse_instance *in, const lfuse__slot *slots)
     for (i = 0; i < in->plan->nnames; i++) {
         in->bound[i].spotted = true;
         if (slots[i].tensor) in->bound[i].spot = in->spots[i];
-        if (slots[i].list) in->versions[i] = slots[i].list->version;
+        if (slots[i].list) in->bound[i].version = slots[i].list->version;
     }
 }
 
@@ -138,10 +138,9 @@ static lfuse_status take_numbers(lfuse_instance *in, const lfuse__slot *slots, b
 
 lfuse_status lfuse__not_capturing(lfuse_stream *s, const char *what)
 {
-    const lfuse__facts *facts = lfuse__device_facts(lfuse__stream_device(s));
-    bool capturing = false;
+    bool capturing;
 
-    if (facts->capture) LFUSE__TRY(lfuse__stream_capturing(s, &capturing));
+    LFUSE__TRY(lfuse__stream_capturing(s, &capturing));
     if (!capturing) return LFUSE_OK;
     return lfuse__error(LFUSE_ERR_STATE, "the stream is being captured, and %s: make the instance, and run it once, "
                         "before the capture", what);
@@ -218,9 +217,7 @@ lfuse_status lfuse__submit_prepare(lfuse_instance *in)
     LFUSE__TRY(lfuse__overlap_scratch(in, in->kept, scratch, in->prepare_bytes));
     if (scratch && lfuse__use_scratch(in, scratch)) in->placed = false;
     LFUSE__TRY(place(in, true, in->kept));
-    LFUSE__TRY(launch(in, true, in->stream));
-    in->prepared = true;
-    return LFUSE_OK;
+    return launch(in, true, in->stream);
 }
 
 lfuse_status lfuse__make_operations(lfuse_instance *in)

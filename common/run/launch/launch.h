@@ -6,9 +6,6 @@
 #include "common/run/instance.h"
 
 /* ---- instance.c ---- */
-/* As lfuse__instance_create, of an instance that does not keep the memory of its lists: for lfuse__plan_run. */
-lfuse_status lfuse__instance_create_kept(lfuse_plan *plan, lfuse_stream *stream, const lfuse_binding *bindings,
-                                         int count, lfuse_instance **instance);
 /* All checks of a run, for lfuse__plan_run. `matched`: in->slots hold the bindings already, which fit. */
 lfuse_status lfuse__instance_match(lfuse_instance *in, const lfuse_binding *bindings, int count, bool matched);
 /* launch.c: of what is matched, what its launches ask for and may not get: kernels for the strides, scratch memory. */

@@ -35,6 +35,7 @@ enum { LFUSE__LIST_SPANS = 16 };
 
 struct lfuse__list_op {
     const lfuse__step *step;
+    lfuse__arena memory;      /* of the arrays whose lengths follow from the lists */
     lfuse_transport transport; /* the one that was chosen */
     lfuse__kernel_class k;
     lfuse__kernel *kernel, *table, *partial; /* kernel: of MEMBERS the fold; partial: where elements are reduced */

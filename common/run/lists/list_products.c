@@ -42,7 +42,7 @@ static lfuse_status size_member(const lfuse__product_list *p, const lfuse_list *
     return LFUSE_OK;
 }
 
-static lfuse_status size_members(const lfuse__product_list *p, const lfuse_list *const *lists,
+static lfuse_status size_members(lfuse_instance *in, const lfuse__product_list *p, const lfuse_list *const *lists,
                                  const char *const *names, lfuse_list *made)
 {
     int64_t m;
@@ -50,9 +50,8 @@ static lfuse_status size_members(const lfuse__product_list *p, const lfuse_list 
     if (lists[0]->count != lists[1]->count)
         return lfuse__error(LFUSE_ERR_SHAPE, "list \"%s\" has %" PRId64 " members, \"%s\" %" PRId64, names[0],
                             lists[0]->count, names[1], lists[1]->count);
-    made->members = calloc((size_t)lists[0]->count + 1, sizeof *made->members);
-    if (!made->members)
-        return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (a list of %" PRId64 " members)", lists[0]->count);
+    made->members = lfuse__arena_array(&in->memory, (size_t)lists[0]->count, sizeof *made->members);
+    if (!made->members) return LFUSE_ERR_MEMORY;
     made->count = lists[0]->count;
     for (m = 0; m < made->count; m++) {
         LFUSE__TRY(size_member(p, lists, names, m, &made->members[m]));
@@ -63,7 +62,7 @@ static lfuse_status size_members(const lfuse__product_list *p, const lfuse_list 
     return LFUSE_OK;
 }
 
-static lfuse_status size_list(const lfuse_instance *in, const lfuse__product_list *p, lfuse_list *made)
+static lfuse_status size_list(lfuse_instance *in, const lfuse__product_list *p, lfuse_list *made)
 {
     const lfuse_list *lists[2] = { lfuse__list_of(in, p->factors[0]), lfuse__list_of(in, p->factors[1]) };
     lfuse__strbuf a = LFUSE__STRBUF_INIT, b = LFUSE__STRBUF_INIT;
@@ -73,7 +72,7 @@ static lfuse_status size_list(const lfuse_instance *in, const lfuse__product_lis
     lfuse__list_print(in->body, p->factors[1], in->plan->graph, &b);
     status = lfuse__strbuf_check(&a);
     if (!status) status = lfuse__strbuf_check(&b);
-    if (!status) status = size_members(p, lists, (const char *const[]){ a.data, b.data }, made);
+    if (!status) status = size_members(in, p, lists, (const char *const[]){ a.data, b.data }, made);
     lfuse__strbuf_free(&b);
     lfuse__strbuf_free(&a);
     return status;
@@ -83,23 +82,11 @@ lfuse_status lfuse__list_products_size(lfuse_instance *in)
 {
     int i;
 
-    if (!in->body->nlists) return LFUSE_OK;
-    lfuse__list_products_free(in);
-    in->products = calloc((size_t)in->body->nlists, sizeof *in->products);
-    if (!in->products)
-        return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%d lists of products)", in->body->nlists);
+    in->products = lfuse__arena_array(&in->memory, (size_t)in->body->nlists, sizeof *in->products);
+    if (!in->products) return LFUSE_ERR_MEMORY;
     for (i = 0; i < in->body->nlists; i++)
         LFUSE__TRY(size_list(in, &in->body->lists[i], &in->products[i]));
     return LFUSE_OK;
-}
-
-void lfuse__list_products_free(lfuse_instance *in)
-{
-    int i;
-
-    for (i = 0; in->products && i < in->body->nlists; i++) free(in->products[i].members);
-    free(in->products);
-    in->products = NULL;
 }
 
 /* ---- steps ---- */

@@ -74,20 +74,13 @@ static const lfuse_list *shapes_of(const lfuse_instance *in, const lfuse__list_o
     return lfuse__list_of(in, op->step->lists.list);
 }
 
-static lfuse_status no_memory(const lfuse__list_op *op)
-{
-    return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (a list of %" PRId64 " members)", op->members);
-}
-
 /* Sizes of the members as this step walks them. */
-static lfuse_status walked_sizes(const lfuse_instance *in, lfuse__list_op *op, int64_t **found, int64_t *all)
+static lfuse_status walked_sizes(const lfuse_instance *in, lfuse__list_op *op, const lfuse_list *shapes, int64_t *sizes,
+                                 int64_t *all)
 {
-    const lfuse_list *shapes = shapes_of(in, op);
-    int64_t *sizes = malloc(((size_t)shapes->count + 1) * sizeof *sizes), m;
+    int64_t m;
 
     *all = 0;
-    *found = sizes;
-    if (!sizes) return no_memory(op);
     if (lfuse__list_multiplies(op)) return lfuse__list_cut_products(in, op, sizes, all);
     for (m = 0; m < shapes->count; m++) {
         const lfuse__member *x = &shapes->members[m];
@@ -114,9 +107,8 @@ static lfuse_status make_offsets(const lfuse_instance *in, lfuse__list_op *op, i
 
     if (o->place != LFUSE__PLACE_SCRATCH && o->place != LFUSE__PLACE_PREPARED) return LFUSE_OK;
     if (o->span == LFUSE__SPAN_TENSOR || o->span == LFUSE__SPAN_MEMBERS) return LFUSE_OK;
-    op->offsets[operand] = malloc(((size_t)op->members + 1) * sizeof *op->offsets[operand]);
-    if (!op->offsets[operand])
-        return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (a list of %" PRId64 " members)", op->members);
+    op->offsets[operand] = lfuse__arena_array(&op->memory, (size_t)op->members, sizeof *op->offsets[operand]);
+    if (!op->offsets[operand]) return LFUSE_ERR_MEMORY;
     for (m = 0; m < op->members; m++) {
         op->offsets[operand][m] = at;
         at += lfuse__list_padded(lfuse__list_span_size(in, in->body->buffers[o->index].list, o->span, m));
@@ -172,37 +164,40 @@ static lfuse_status make_transport(lfuse_instance *in, lfuse__list_op *op, const
     return op->transport == LFUSE_TRANSPORT_UNIFIED ? lfuse__list_version_add(in, op) : LFUSE_OK;
 }
 
-lfuse_status lfuse__list_make_tables(lfuse_instance *in, lfuse__list_op *op, const lfuse_list *l)
+/* `sizes` has room for them. */
+static lfuse_status make_tables(lfuse_instance *in, lfuse__list_op *op, const lfuse_list *shapes, int64_t *sizes)
 {
-    const size_t n = (size_t)l->count, places = n ? n : 1, table = 2 * places * (size_t)op->step->noperands;
-    int64_t all, m, *sizes;
-    lfuse_status status;
+    const size_t n = (size_t)op->members, table = 2 * (size_t)op->places * (size_t)op->step->noperands;
+    const bool written = op->transport == LFUSE_TRANSPORT_TABLE;
+    int64_t all, m;
     int i;
 
-    op->members = l->count;
-    status = walked_sizes(in, op, &sizes, &all);
-    if (status) goto err_free_sizes;
-    op->places = (int64_t)places;
-    op->first = malloc((n + 1) * sizeof *op->first);
-    op->tails = calloc(n + 1, sizeof *op->tails);
-    op->entries = op->transport == LFUSE_TRANSPORT_TABLE ? calloc(table + 1, sizeof *op->entries) : NULL;
-    op->fresh = calloc(table + 1, sizeof *op->fresh);
-    if (!op->first || !op->tails || !op->fresh ||
-        (op->transport == LFUSE_TRANSPORT_TABLE && !op->entries)) {
-        status = no_memory(op);
-        goto err_free_sizes;
-    }
+    LFUSE__TRY(walked_sizes(in, op, shapes, sizes, &all));
+    op->first = lfuse__arena_array(&op->memory, n + 1, sizeof *op->first);
+    op->tails = lfuse__arena_array(&op->memory, n + 1, sizeof *op->tails);
+    op->entries = written ? lfuse__arena_array(&op->memory, table, sizeof *op->entries) : NULL;
+    op->fresh = lfuse__arena_array(&op->memory, table, sizeof *op->fresh);
+    if (!op->first || !op->tails || !op->fresh || (written && !op->entries)) return LFUSE_ERR_MEMORY;
     op->length = chunk_length(in, op, all);
-    op->chunks = lfuse__chunk_count(l->count, sizes, op->length);
-    for (i = 0; i < op->step->noperands && !status; i++) status = make_offsets(in, op, i);
-    if (status) goto err_free_sizes;
-    for (m = 0; m < l->count; m++) {
+    op->chunks = lfuse__chunk_count(op->members, sizes, op->length);
+    for (i = 0; i < op->step->noperands; i++) LFUSE__TRY(make_offsets(in, op, i));
+    for (m = 0; m < op->members; m++) {
         const int64_t beyond = sizes[m] % op->length;
         op->tails[m] = (uint32_t)(beyond ? beyond : op->length);
     }
-    status = make_transport(in, op, shapes_of(in, op), sizes);
+    return make_transport(in, op, shapes, sizes);
+}
 
-err_free_sizes:
+lfuse_status lfuse__list_make_tables(lfuse_instance *in, lfuse__list_op *op, const lfuse_list *l)
+{
+    const lfuse_list *shapes = shapes_of(in, op);
+    int64_t *sizes = malloc(((size_t)shapes->count + 1) * sizeof *sizes);
+    lfuse_status status;
+
+    if (!sizes) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (a list of %" PRId64 " members)", l->count);
+    op->members = l->count;
+    op->places = l->count ? l->count : 1;
+    status = make_tables(in, op, shapes, sizes);
     free(sizes);
     return status;
 }

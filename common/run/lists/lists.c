@@ -166,28 +166,6 @@ bool lfuse__list_counts(const lfuse__step *step)
     return false;
 }
 
-static void destroy_list_op(lfuse__list_op *op)
-{
-    int i;
-
-    if (!op) return;
-    lfuse__kernel_destroy(op->kernel);
-    lfuse__kernel_destroy(op->table);
-    lfuse__kernel_destroy(op->partial);
-    lfuse__range_release(op->device);
-    lfuse__list_versions_destroy(op);
-    free(op->first);
-    free(op->tails);
-    for (i = 0; i < LFUSE__MAX_OPERANDS; i++) free(op->offsets[i]);
-    free(op->entries);
-    free(op->fresh);
-    free(op->words);
-    free(op->fold_words);
-    free(op->batches);
-    free(op->group_numbers);
-    free(op);
-}
-
 /* ---- the operation ---- */
 
 /* Device tables alone can have been written by others: by launches that a native graph holds. */
@@ -280,7 +258,18 @@ static lfuse_status launch(lfuse_instance *in, const lfuse__operation *operation
 
 static void destroy(lfuse__operation *operation)
 {
-    destroy_list_op(operation->as.lists);
+    lfuse__list_op *op = operation->as.lists;
+
+    lfuse__kernel_destroy(op->kernel);
+    lfuse__kernel_destroy(op->table);
+    lfuse__kernel_destroy(op->partial);
+    lfuse__range_release(op->device);
+    lfuse__list_versions_destroy(op);
+    lfuse__arena_free(&op->memory);
+    free(op->words);
+    free(op->fold_words);
+    free(op->batches);
+    free(op);
 }
 
 static const lfuse__operation_row list_operation = {
@@ -324,34 +313,36 @@ static bool is_needed(const lfuse_instance *in, const lfuse__step *step)
     return lfuse__list_of(in, step->lists.list)->count || has_totals(step) || lfuse__list_counts(step);
 }
 
+/* The classes of a step's kernels, behind the `count` that there are. What cannot be multiplied is said here, once. */
+static lfuse_status want_step(lfuse_instance *in, const lfuse__step *step, lfuse__kernel_class *wanted, int *count)
+{
+    if ((step->kind != LFUSE__STEP_MULTI && step->kind != LFUSE__STEP_MEMBERS && step->kind != LFUSE__STEP_GROUPED) ||
+        !is_needed(in, step))
+        return LFUSE_OK;
+    if (step->kind == LFUSE__STEP_GROUPED) {
+        lfuse__step_classes(in->body, step, true, wanted + *count);
+        LFUSE__TRY(lfuse__list_choose_product(in, step, &wanted[*count]));
+    }
+    *count += lfuse__list_classes(in, step, wanted + *count);
+    return LFUSE_OK;
+}
+
 lfuse_status lfuse__lists_compile(lfuse_instance *in)
 {
-    lfuse__kernel_class *wanted = NULL, *grown;
     lfuse_status status = LFUSE_OK;
-    int i, k, count = 0;
+    lfuse__kernel_class *wanted;
+    int i, k, steps = 0, count = 0;
 
     for (i = 0; i < in->body->nstages; i++)
-        for (k = 0; k < in->body->stages[i].alternatives[0].nsteps; k++) {
-            const lfuse__step *step = &in->body->stages[i].alternatives[0].steps[k];
-            if (step->kind != LFUSE__STEP_MULTI && step->kind != LFUSE__STEP_MEMBERS &&
-                step->kind != LFUSE__STEP_GROUPED)
-                continue;
-            if (!is_needed(in, step)) continue;
-            grown = realloc(wanted, (size_t)(count + LFUSE__WANTED_MAX) * sizeof *wanted);
-            if (!grown) {
-                status = lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%d kernels)", count);
-                goto out;
-            }
-            wanted = grown;
-            if (step->kind == LFUSE__STEP_GROUPED) { /* what cannot be is said here, once */
-                lfuse__step_classes(in->body, step, true, wanted + count);
-                status = lfuse__list_choose_product(in, step, &wanted[count]);
-                if (status) goto out;
-            }
-            count += lfuse__list_classes(in, step, wanted + count);
-        }
-    if (count) status = lfuse__body_want(in->plan->body, in->plan->dev, count, wanted);
-out:
+        for (k = 0; k < in->body->stages[i].alternatives[0].nsteps; k++)
+            steps += lfuse__step_list(&in->body->stages[i].alternatives[0].steps[k]) >= 0;
+    if (!steps) return LFUSE_OK;
+    wanted = malloc((size_t)steps * LFUSE__WANTED_MAX * sizeof *wanted);
+    if (!wanted) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%d kernels)", steps);
+    for (i = 0; i < in->body->nstages; i++)
+        for (k = 0; k < in->body->stages[i].alternatives[0].nsteps && !status; k++)
+            status = want_step(in, &in->body->stages[i].alternatives[0].steps[k], wanted, &count);
+    if (count && !status) status = lfuse__body_want(in->plan->body, in->plan->dev, count, wanted);
     free(wanted);
     return status;
 }
@@ -370,19 +361,17 @@ lfuse_status lfuse__add_lists(lfuse_instance *in, const lfuse__step *step)
     op->step = step;
     op->version = -1;
     op->groups = step->body.nnumbers ? lfuse__step_groups(in, step) : NULL;
-    if (op->groups) {
-        op->group_numbers = calloc((size_t)op->groups->groups * (size_t)step->body.nnumbers, sizeof *op->group_numbers);
-        if (!op->group_numbers) {
-            free(op);
-            return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%" PRId64 " groups)", l->groups);
-        }
-    }
     status = lfuse__add_operation(in, step, &list_operation, &operation);
     if (status) {
-        destroy_list_op(op);
+        free(op);
         return status;
     }
     operation->as.lists = op;
+    if (op->groups) {
+        op->group_numbers = lfuse__arena_array(&op->memory, (size_t)(op->groups->groups * step->body.nnumbers),
+                                               sizeof *op->group_numbers);
+        if (!op->group_numbers) return LFUSE_ERR_MEMORY;
+    }
     for (i = 0; i < step->noperands; i++) {
         const lfuse__memory memory = { step->operands[i].place, step->operands[i].index };
         lfuse__use_memory(in, &memory);

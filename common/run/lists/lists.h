@@ -17,7 +17,6 @@ lfuse_status lfuse__table_write(lfuse_stream *s, lfuse__kernel *kernel, const lf
 lfuse_status lfuse__add_lists(lfuse_instance *in, const lfuse__step *step);
 /* list_products.c: finds the sizes of the lists that the plan makes. ERR_SHAPE: members cannot be multiplied. */
 lfuse_status lfuse__list_products_size(lfuse_instance *in);
-void lfuse__list_products_free(lfuse_instance *in);
 /* Compiles, together, the kernels that these lists need and that were not compiled with the plan. */
 lfuse_status lfuse__lists_compile(lfuse_instance *in);
 /* Checks that the lists of each step agree in their members, as far as the step needs that. ERR_SHAPE. */

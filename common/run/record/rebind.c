@@ -20,9 +20,8 @@ static bool has_size(const lfuse_plan *plan, const char *name)
 
 static bool is_used(const lfuse_recording *r, const lfuse_binding *b)
 {
-    for (size_t i = 0; i < r->count; i++) {
-        if (!r->commands[i].is_run) continue;
-        const lfuse_plan *plan = lfuse__instance_plan(r->commands[i].as.run.instance);
+    for (const lfuse__recorded_run *run = r->runs; run; run = run->following) {
+        const lfuse_plan *plan = run->instance->plan;
         if (b->kind == LFUSE_BIND_SIZE ? has_size(plan, b->name) : find_name(plan, b->name) >= 0) return true;
     }
     return false;
@@ -84,7 +83,7 @@ static const lfuse_binding *given(const lfuse_binding *bindings, int count, cons
 static lfuse_status gather(lfuse_recording *r, const lfuse__recorded_run *run, const lfuse_binding *bindings, int count,
                            int *n, bool *replaced)
 {
-    const lfuse_plan *plan = lfuse__instance_plan(run->instance);
+    const lfuse_plan *plan = run->instance->plan;
 
     *replaced = false;
     for (int i = 0; i < plan->nnames; i++) {
@@ -100,15 +99,15 @@ static lfuse_status gather(lfuse_recording *r, const lfuse__recorded_run *run, c
 }
 
 /* Resolves the run with what is bound anew, into the other half of its slots; all checks are the run's own. */
-static lfuse_status rebind_run(lfuse_recording *r, lfuse_stream *s, size_t at, const lfuse_binding *bindings, int count)
+static lfuse_status rebind_run(lfuse_recording *r, lfuse_stream *s, lfuse__recorded_run *run,
+                               const lfuse_binding *bindings, int count)
 {
-    lfuse__recorded_run *run = &r->commands[at].as.run;
     bool replaced;
     int n;
 
     LFUSE__TRY(gather(r, run, bindings, count, &n, &replaced));
     if (!replaced) return LFUSE_OK;
-    LFUSE__TRY(lfuse__forms_find(r, s, at, n));
+    LFUSE__TRY(lfuse__forms_find(r, s, run, n));
     lfuse_instance *instance = run->next ? run->next : run->instance;
     LFUSE__TRY(lfuse__instance_resolve(instance, r->bindings, n, run->slots + run->nnames));
     run->rebound = true;
@@ -133,27 +132,21 @@ static void take_rebound(lfuse_recording *r, lfuse__recorded_run *run)
     lfuse__slots_release(run->slots, run->nnames);
     memcpy(run->slots, run->slots + n, n * sizeof *run->slots);
     lfuse__recorded_keep_numbers(run);
-    run->rebound = false;
 }
 
 lfuse_status lfuse__recording_rebind(lfuse_recording *r, lfuse_stream *s, const lfuse_binding *bindings, int count)
 {
     lfuse_status status = check_bindings(r, bindings, count);
 
-    for (size_t i = 0; i < r->count && status == LFUSE_OK; i++) {
-        if (!r->commands[i].is_run) continue;
-        status = rebind_run(r, s, i, bindings, count);
-        if (status != LFUSE_OK) status = lfuse__error_prefix(status, "recorded command %zu: ", i);
+    for (lfuse__recorded_run *run = r->runs; run && status == LFUSE_OK; run = run->following) {
+        status = rebind_run(r, s, run, bindings, count);
+        if (status != LFUSE_OK) status = lfuse__error_prefix(status, "recorded command %zu: ", run->command);
     }
     if (status == LFUSE_OK) status = lfuse__forms_take(r);
     if (status != LFUSE_OK) lfuse__forms_forget(r);
-    for (size_t i = 0; i < r->count; i++) {
-        lfuse__recorded_run *run = &r->commands[i].as.run;
-        if (!r->commands[i].is_run || !run->rebound) continue;
-        if (status == LFUSE_OK)
-            take_rebound(r, run);
-        else
-            run->rebound = false;
+    for (lfuse__recorded_run *run = r->runs; run; run = run->following) {
+        if (run->rebound && status == LFUSE_OK) take_rebound(r, run);
+        run->rebound = false;
     }
     return status;
 }

@@ -27,29 +27,22 @@ void lfuse__slots_release(const lfuse__slot *slots, int n)
     }
 }
 
-static void free_command(lfuse__command *c)
-{
-    if (c->is_run) {
-        lfuse__slots_release(c->as.run.slots, c->as.run.nnames);
-        free(c->as.run.slots);
-        free(c->as.run.versions);
-        free(c->as.run.numbers);
-        lfuse__instance_release(c->as.run.instance);
-    } else {
-        lfuse__range_release(c->as.bytes.to);
-        lfuse__range_release(c->as.bytes.from);
-    }
-}
-
 void lfuse__recording_destroy(lfuse_recording *r)
 {
     if (!r || lfuse__forked()) return;
     lfuse__forms_free(r);
     lfuse__native_destroy(r->native);
-    for (size_t i = 0; i < r->count; i++) free_command(&r->commands[i]);
+    for (const lfuse__recorded_run *run = r->runs; run; run = run->following) {
+        lfuse__slots_release(run->slots, run->nnames);
+        lfuse__instance_release(run->instance);
+    }
+    for (size_t i = 0; i < r->count; i++) {
+        lfuse__range_release(r->commands[i].bytes.to);
+        lfuse__range_release(r->commands[i].bytes.from);
+    }
     lfuse__range_release(r->scratch);
     lfuse__device_release(r->dev);
-    free(r->bindings);
+    lfuse__arena_free(&r->memory);
     free(r->commands);
     free(r);
 }
@@ -67,7 +60,7 @@ static lfuse_status make_room(lfuse_recording *r)
 
 void lfuse__recorded_keep_numbers(lfuse__recorded_run *run)
 {
-    const int64_t groups = lfuse__instance_groups(run->instance);
+    const int64_t groups = run->instance->groups;
 
     for (int i = 0; run->numbers && i < run->nnames; i++) {
         double *own = run->numbers + i * groups;
@@ -80,26 +73,23 @@ void lfuse__recorded_keep_numbers(lfuse__recorded_run *run)
 lfuse_status lfuse__recording_append(lfuse_stream *s, lfuse_instance *instance, const lfuse__slot *slots)
 {
     lfuse_recording *r = lfuse__stream_recording(s);
-    const int n = lfuse__instance_plan(instance)->nnames;
+    const size_t n = (size_t)instance->plan->nnames, groups = (size_t)instance->groups;
 
     LFUSE__TRY(make_room(r));
-    lfuse__slot *kept = calloc(2 * (size_t)n + 1, sizeof *kept);
-    uint64_t *versions = calloc((size_t)n + 1, sizeof *versions);
-    const size_t groups = (size_t)lfuse__instance_groups(instance);
-    double *numbers = groups ? calloc((size_t)n * groups + 1, sizeof *numbers) : NULL;
-    if (!kept || !versions || (groups && !numbers)) {
-        free(numbers);
-        free(versions);
-        free(kept);
-        return lfuse__error(LFUSE_ERR_MEMORY, "no memory to record a run with %d names", n);
-    }
-    if (n) memcpy(kept, slots, (size_t)n * sizeof *kept);
-    lfuse__slots_retain(kept, n);
+    lfuse__recorded_run *run = lfuse__arena_array(&r->memory, 1, sizeof *run);
+    lfuse__slot *kept = lfuse__arena_array(&r->memory, 2 * n, sizeof *kept);
+    uint64_t *versions = lfuse__arena_array(&r->memory, n, sizeof *versions);
+    double *numbers = groups ? lfuse__arena_array(&r->memory, n * groups, sizeof *numbers) : NULL;
+    if (!run || !kept || !versions || (groups && !numbers)) return LFUSE_ERR_MEMORY;
+    if (n) memcpy(kept, slots, n * sizeof *kept);
+    lfuse__slots_retain(kept, (int)n);
     lfuse__instance_retain(instance);
-    r->commands[r->count++] =
-        (lfuse__command){.is_run = true, .as.run = {.instance = instance, .nnames = n, .slots = kept,
-                                                    .versions = versions, .numbers = numbers}};
-    lfuse__recorded_keep_numbers(&r->commands[r->count - 1].as.run);
+    *run = (lfuse__recorded_run){.index = r->nruns++, .command = r->count, .instance = instance, .nnames = (int)n,
+                                 .slots = kept, .versions = versions, .numbers = numbers};
+    lfuse__recorded_keep_numbers(run);
+    *r->end = run;
+    r->end = &run->following;
+    r->commands[r->count++] = (lfuse__command){.run = run};
     return LFUSE_OK;
 }
 
@@ -110,7 +100,7 @@ static lfuse_status append_bytes(lfuse_stream *s, const lfuse__recorded_bytes *b
     LFUSE__TRY(make_room(r));
     lfuse__range_retain(bytes->to);
     if (bytes->from) lfuse__range_retain(bytes->from);
-    r->commands[r->count++] = (lfuse__command){.is_run = false, .as.bytes = *bytes};
+    r->commands[r->count++] = (lfuse__command){.bytes = *bytes};
     return LFUSE_OK;
 }
 
@@ -160,6 +150,7 @@ lfuse_status lfuse__record_begin(lfuse_stream *s)
     r->dev = lfuse__stream_device(s);
     lfuse__device_retain(r->dev);
     r->changed = true;
+    r->end = &r->runs;
     lfuse__stream_set_recording(s, r);
     return LFUSE_OK;
 }
@@ -195,19 +186,17 @@ static bool at_odds(const lfuse__recorded_run *a, const lfuse__recorded_run *b)
 }
 
 /* Gives the run an instance of its own when an earlier run uses the same one with other strides. */
-static lfuse_status separate(lfuse_recording *r, lfuse_stream *s, size_t at)
+static lfuse_status separate(lfuse_recording *r, lfuse_stream *s, lfuse__recorded_run *run)
 {
-    lfuse__recorded_run *run = &r->commands[at].as.run;
-    const lfuse_plan *plan = lfuse__instance_plan(run->instance);
+    lfuse_plan *plan = run->instance->plan;
+    const lfuse__recorded_run *other = r->runs;
     lfuse_instance *own;
-    bool odd = false;
 
-    for (size_t i = 0; i < at && !odd; i++)
-        odd = r->commands[i].is_run && at_odds(&r->commands[i].as.run, run);
-    if (!odd) return LFUSE_OK;
+    while (other != run && !at_odds(other, run)) other = other->following;
+    if (other == run) return LFUSE_OK;
     for (int i = 0; i < run->nnames; i++) r->bindings[i] = lfuse__recorded_binding(&plan->names[i], &run->slots[i]);
     const int sizes = lfuse__sizes_repeat(run->instance, run->slots, NULL, 0, r->bindings + run->nnames);
-    LFUSE__TRY(lfuse__instance_create(lfuse__instance_plan(run->instance), s, r->bindings, run->nnames + sizes, &own));
+    LFUSE__TRY(lfuse__instance_make(plan, s, r->bindings, run->nnames + sizes, false, &own));
     lfuse__instance_release(run->instance);
     run->instance = own;
     return LFUSE_OK;
@@ -217,16 +206,13 @@ lfuse_status lfuse__recording_ready(lfuse_recording *r, lfuse_stream *s)
 {
     uint64_t need = 0;
 
-    for (size_t i = 0; i < r->count; i++) {
-        lfuse__recorded_run *run = &r->commands[i].as.run;
-        if (!r->commands[i].is_run) continue;
-        if (!r->settled) LFUSE__TRY(separate(r, s, i));
+    for (lfuse__recorded_run *run = r->runs; run; run = run->following) {
+        if (!r->settled) LFUSE__TRY(separate(r, s, run));
         LFUSE__TRY(lfuse__instance_ready(run->instance, run->slots, s));
         /* The plan's own runs may have had other strides meanwhile, and those here are then made once more. */
-        if (run->generation != lfuse__instance_generation(run->instance)) r->changed = true;
-        run->generation = lfuse__instance_generation(run->instance);
-        const uint64_t bytes = lfuse__instance_scratch_bytes(run->instance);
-        if (bytes > need) need = bytes;
+        if (run->generation != run->instance->generation) r->changed = true;
+        run->generation = run->instance->generation;
+        if (run->instance->scratch_bytes > need) need = run->instance->scratch_bytes;
     }
     r->settled = true;
     if (need <= (r->scratch ? r->scratch->bytes : 0)) return LFUSE_OK;
@@ -242,14 +228,12 @@ static lfuse_status get_ready(lfuse_recording *r, lfuse_stream *s)
 {
     int most = 0;
 
-    for (size_t i = 0; i < r->count; i++) {
-        if (!r->commands[i].is_run) continue;
-        const lfuse_plan *plan = lfuse__instance_plan(r->commands[i].as.run.instance);
+    for (const lfuse__recorded_run *run = r->runs; run; run = run->following) {
+        const lfuse_plan *plan = run->instance->plan;
         if (plan->nnames + plan->nsizes > most) most = plan->nnames + plan->nsizes;
     }
-    r->bindings = calloc((size_t)most + 1, sizeof *r->bindings);
-    if (!r->bindings) return lfuse__error(LFUSE_ERR_MEMORY, "no memory for a recording's %d bindings", most);
-    return lfuse__recording_ready(r, s);
+    r->bindings = lfuse__arena_array(&r->memory, (size_t)most, sizeof *r->bindings);
+    return r->bindings ? lfuse__recording_ready(r, s) : LFUSE_ERR_MEMORY;
 }
 
 lfuse_status lfuse__record_end(lfuse_stream *s, lfuse_recording **recording)

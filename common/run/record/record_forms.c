@@ -16,7 +16,7 @@ enum { LITTLE = 1 << 16 /* bytes that instances prepare: counters of products wh
 static void free_form(const lfuse_recording *r, lfuse__recorded_form *f)
 {
     lfuse__native_destroy(f->native);
-    for (size_t i = 0; i < r->count; i++) lfuse__instance_release(f->instances[i]);
+    for (size_t i = 0; i < r->nruns; i++) lfuse__instance_release(f->instances[i]);
     free(f->instances);
 }
 
@@ -33,8 +33,7 @@ static lfuse_status try(lfuse_recording *r, lfuse__recorded_run *run, lfuse_inst
 {
     bool suits;
 
-    if (run->next || !instance || lfuse__instance_plan(instance) != lfuse__instance_plan(run->instance))
-        return LFUSE_OK;
+    if (run->next || !instance || instance->plan != run->instance->plan) return LFUSE_OK;
     LFUSE__TRY(lfuse__instance_suits(instance, r->bindings, n, run->slots + run->nnames, &suits));
     if (!suits) return LFUSE_OK;
     lfuse__instance_retain(instance);
@@ -42,26 +41,23 @@ static lfuse_status try(lfuse_recording *r, lfuse__recorded_run *run, lfuse_inst
     return LFUSE_OK;
 }
 
-lfuse_status lfuse__forms_find(lfuse_recording *r, lfuse_stream *s, size_t at, int n)
+lfuse_status lfuse__forms_find(lfuse_recording *r, lfuse_stream *s, lfuse__recorded_run *run, int n)
 {
-    lfuse__recorded_run *run = &r->commands[at].as.run;
     bool suits;
 
     LFUSE__TRY(lfuse__instance_suits(run->instance, r->bindings, n, run->slots + run->nnames, &suits));
     if (suits) return LFUSE_OK;
-    for (int f = 0; f < r->nforms; f++) LFUSE__TRY(try(r, run, r->forms[f].instances[at], n));
-    for (size_t i = 0; i < at; i++)
-        if (r->commands[i].is_run) LFUSE__TRY(try(r, run, r->commands[i].as.run.next, n));
-    if (run->next) return LFUSE_OK;
-    return lfuse__instance_create(lfuse__instance_plan(run->instance), s, r->bindings, n, &run->next);
+    for (int f = 0; f < r->nforms; f++) LFUSE__TRY(try(r, run, r->forms[f].instances[run->index], n));
+    for (const lfuse__recorded_run *other = r->runs; other != run; other = other->following)
+        LFUSE__TRY(try(r, run, other->next, n));
+    return run->next ? LFUSE_OK : lfuse__instance_make(run->instance->plan, s, r->bindings, n, false, &run->next);
 }
 
 void lfuse__forms_forget(lfuse_recording *r)
 {
-    for (size_t i = 0; i < r->count; i++) {
-        if (!r->commands[i].is_run) continue;
-        lfuse__instance_release(r->commands[i].as.run.next);
-        r->commands[i].as.run.next = NULL;
+    for (lfuse__recorded_run *run = r->runs; run; run = run->following) {
+        lfuse__instance_release(run->next);
+        run->next = NULL;
     }
 }
 
@@ -69,8 +65,8 @@ void lfuse__forms_forget(lfuse_recording *r)
 
 static bool is_present(const lfuse_recording *r, const lfuse__recorded_form *f)
 {
-    for (size_t i = 0; i < r->count; i++)
-        if (r->commands[i].is_run && r->commands[i].as.run.instance != f->instances[i]) return false;
+    for (const lfuse__recorded_run *run = r->runs; run; run = run->following)
+        if (run->instance != f->instances[run->index]) return false;
     return true;
 }
 
@@ -98,9 +94,9 @@ static bool is_large(const lfuse_recording *r, const lfuse__recorded_form *f)
 {
     uint64_t bytes = 0;
 
-    for (size_t i = 0; i < r->count; i++)
-        if (f->instances[i] && f->instances[i] != r->commands[i].as.run.instance)
-            bytes += lfuse__instance_prepared_bytes(f->instances[i]);
+    for (const lfuse__recorded_run *run = r->runs; run; run = run->following)
+        if (f->instances[run->index] != run->instance)
+            bytes += lfuse__instance_prepared_bytes(f->instances[run->index]);
     return bytes > LITTLE;
 }
 
@@ -119,14 +115,12 @@ lfuse_status lfuse__forms_take(lfuse_recording *r)
     lfuse__recorded_form left = {.native = r->native};
     bool other = false;
 
-    for (size_t i = 0; i < r->count; i++) other = other || (r->commands[i].is_run && r->commands[i].as.run.next);
+    for (const lfuse__recorded_run *run = r->runs; run; run = run->following) other = other || run->next;
     if (!other) return LFUSE_OK;
-    left.instances = calloc(r->count, sizeof *left.instances);
-    if (!left.instances) return lfuse__error(LFUSE_ERR_MEMORY, "no memory for a recording of %zu commands", r->count);
-    for (size_t i = 0; i < r->count; i++) {
-        lfuse__recorded_run *run = &r->commands[i].as.run;
-        if (!r->commands[i].is_run) continue;
-        left.instances[i] = run->instance;
+    left.instances = calloc(r->nruns, sizeof *left.instances);
+    if (!left.instances) return lfuse__error(LFUSE_ERR_MEMORY, "no memory for a recording of %zu runs", r->nruns);
+    for (lfuse__recorded_run *run = r->runs; run; run = run->following) {
+        left.instances[run->index] = run->instance;
         if (run->next) run->instance = run->next;
         else lfuse__instance_retain(run->instance);
         run->next = NULL;

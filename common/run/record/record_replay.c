@@ -13,8 +13,8 @@ static lfuse_status submit_all(lfuse_recording *r, lfuse_stream *s)
 {
     for (size_t i = 0; i < r->count; i++) {
         const lfuse__command *c = &r->commands[i];
-        lfuse_status status = c->is_run ? lfuse__instance_submit(c->as.run.instance, c->as.run.slots, s, r->scratch)
-                                        : submit_bytes(s, &c->as.bytes);
+        lfuse_status status = c->run ? lfuse__instance_submit(c->run->instance, c->run->slots, s, r->scratch)
+                                     : submit_bytes(s, &c->bytes);
         if (status != LFUSE_OK) return lfuse__error_prefix(status, "recorded command %zu: ", i);
     }
     return LFUSE_OK;
@@ -23,29 +23,22 @@ static lfuse_status submit_all(lfuse_recording *r, lfuse_stream *s)
 /* The list's members may have been replaced since the native graph was made. */
 static bool lists_changed(const lfuse_recording *r)
 {
-    for (size_t i = 0; i < r->count; i++) {
-        if (!r->commands[i].is_run) continue;
-        const lfuse__recorded_run *run = &r->commands[i].as.run;
+    for (const lfuse__recorded_run *run = r->runs; run; run = run->following)
         for (int k = 0; k < run->nnames; k++)
             if (run->slots[k].list && run->slots[k].list->version != run->versions[k]) return true;
-    }
     return false;
 }
 
 static void remember_lists(lfuse_recording *r)
 {
-    for (size_t i = 0; i < r->count; i++) {
-        if (!r->commands[i].is_run) continue;
-        lfuse__recorded_run *run = &r->commands[i].as.run;
+    for (lfuse__recorded_run *run = r->runs; run; run = run->following)
         for (int k = 0; k < run->nnames; k++)
             if (run->slots[k].list) run->versions[k] = run->slots[k].list->version;
-    }
 }
 
 static void forget_tables(lfuse_recording *r)
 {
-    for (size_t i = 0; i < r->count; i++)
-        if (r->commands[i].is_run) lfuse__instance_forget(r->commands[i].as.run.instance);
+    for (lfuse__recorded_run *run = r->runs; run; run = run->following) lfuse__instance_forget(run->instance);
 }
 
 /*
@@ -112,15 +105,15 @@ static lfuse_status replay_list(lfuse_recording *r, lfuse_stream *s)
 /* Reports of a native graph's kernels belong to the stream that it is launched on. */
 static lfuse_status watch(lfuse_recording *r, lfuse_stream *s)
 {
-    for (size_t i = 0; i < r->count; i++)
-        if (r->commands[i].is_run) LFUSE__TRY(lfuse__instance_watch(r->commands[i].as.run.instance, s));
+    for (lfuse__recorded_run *run = r->runs; run; run = run->following)
+        LFUSE__TRY(lfuse__instance_watch(run->instance, s));
     return LFUSE_OK;
 }
 
 static bool has_unified(const lfuse_recording *r)
 {
-    for (size_t i = 0; i < r->count; i++)
-        if (r->commands[i].is_run && lfuse__instance_unified(r->commands[i].as.run.instance)) return true;
+    for (const lfuse__recorded_run *run = r->runs; run; run = run->following)
+        if (lfuse__instance_unified(run->instance)) return true;
     return false;
 }
 
@@ -177,8 +170,7 @@ lfuse_status lfuse__recording_replay(lfuse_recording *r, lfuse_stream *s, const 
     if (count) LFUSE__TRY(lfuse__recording_rebind(r, s, bindings, count));
     if (!r->count) return LFUSE_OK;
     LFUSE__TRY(lfuse__recording_ready(r, s));
-    const lfuse__facts *facts = lfuse__device_facts(r->dev);
-    if (facts->capture) LFUSE__TRY(lfuse__stream_capturing(s, &capturing));
+    LFUSE__TRY(lfuse__stream_capturing(s, &capturing));
     if (capturing) return replay_captured(r, s);
-    return facts->info.native_graph ? replay_native(r, s) : replay_list(r, s);
+    return lfuse__device_facts(r->dev)->info.native_graph ? replay_native(r, s) : replay_list(r, s);
 }

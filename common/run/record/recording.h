@@ -3,16 +3,17 @@
 #ifndef COMMON_RUN_RECORD_RECORDING_H
 #define COMMON_RUN_RECORD_RECORDING_H
 
-#include "common/base/error.h"
-#include "common/run/run.h"
+#include "common/run/instance.h"
 
 typedef struct lfuse__recorded_run {
+    struct lfuse__recorded_run *following; /* in the order of the commands */
+    size_t index, command;                 /* its number among the runs, and among the commands */
     lfuse_instance *instance;
     int nnames;
     lfuse__slot *slots; /* hold references; slots[nnames ...] is the other half, room for what a replay binds anew */
     double *numbers;    /* [nnames][groups] of scalars with a number for each group, where there are groups */
     uint64_t *versions; /* [nnames] of the lists, when the native graph was made */
-    uint64_t generation; /* lfuse__instance_generation when the run was last made ready */
+    uint64_t generation; /* of the instance when the run was last made ready */
     bool rebound;       /* the other half is filled */
     lfuse_instance *next; /* of other sizes, for the other half; NULL: the instance that is there does */
 } lfuse__recorded_run;
@@ -24,25 +25,25 @@ typedef struct lfuse__recorded_bytes {
 } lfuse__recorded_bytes;
 
 typedef struct lfuse__command {
-    bool is_run;
-    union {
-        lfuse__recorded_run run;
-        lfuse__recorded_bytes bytes;
-    } as;
+    lfuse__recorded_run *run;    /* NULL: a copy or a fill */
+    lfuse__recorded_bytes bytes;
 } lfuse__command;
 
 enum { LFUSE__FORMS = 7 /* and the present one: as many as a plan keeps instances of a stream */ };
 
 /* What replays with other sizes have left: the recording as it was then. */
 typedef struct lfuse__recorded_form {
-    lfuse_instance **instances; /* [count] of the commands, one reference each; NULL where a command is no run */
+    lfuse_instance **instances; /* [nruns], one reference each */
     lfuse__native *native;
 } lfuse__recorded_form;
 
 struct lfuse_recording {
     lfuse_device *dev; /* one reference */
+    lfuse__arena memory; /* of the runs and their arrays */
     lfuse__command *commands;
     size_t count, capacity;
+    lfuse__recorded_run *runs, **end; /* the first one, and where the next one goes */
+    size_t nruns;
     lfuse_status status; /* of the first refused run, or of what made the recording useless */
     lfuse__saved_error error;
     lfuse__range *scratch; /* NULL when no run needs any */
@@ -75,10 +76,10 @@ lfuse_status lfuse__recording_rebind(lfuse_recording *r, lfuse_stream *s, const 
 
 /* ---- record_forms.c ---- */
 /*
- * Finds or makes an instance for r->bindings[0 ... n - 1] of the command `at`: the one that it has, one that a form or
- * another run of the same plan has, or a new one. run.next is what is not the run's own, with a reference.
+ * Finds or makes an instance of the run for r->bindings[0 ... n - 1]: the one that it has, one that a form or another
+ * run of the same plan has, or a new one. run->next is what is not the run's own, with a reference.
  */
-lfuse_status lfuse__forms_find(lfuse_recording *r, lfuse_stream *s, size_t at, int n);
+lfuse_status lfuse__forms_find(lfuse_recording *r, lfuse_stream *s, lfuse__recorded_run *run, int n);
 /* Drops what forms_find has found. */
 void lfuse__forms_forget(lfuse_recording *r);
 /* Runs take what was found for them, and the recording the graph of those instances, if it has one. All or nothing. */
