@@ -186,6 +186,7 @@ typedef struct lfuse__kernel lfuse__kernel;   /* one user at a time; remembers i
  * lines) and whole to the debug log with a numbered source.
  */
 lfuse_status lfuse__program_get(lfuse_device *dev, const char *body, lfuse__program **program);
+void lfuse__program_retain(lfuse__program *program);
 void lfuse__program_release(lfuse__program *program);
 lfuse_status lfuse__kernel_create(lfuse__program *program, const char *name, lfuse__kernel **kernel);
 void lfuse__kernel_destroy(lfuse__kernel *kernel);

@@ -5,7 +5,6 @@
 
 #include "common/device/device.h"
 
-void lfuse__program_retain(lfuse__program *program);
 lfuse_device *lfuse__program_device(const lfuse__program *program);
 lfuse__bprogram *lfuse__program_backend(const lfuse__program *program);
 

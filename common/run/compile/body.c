@@ -22,21 +22,10 @@ const lfuse__plan_body *lfuse__body_plan(const lfuse__body_entry *entry)
 
 static void destroy_entry(lfuse__body_entry *e)
 {
-    while (e->kernels) {
-        lfuse__compiled *c = e->kernels;
-        e->kernels = c->next;
-        lfuse__bundle_destroy(c->bundle);
-        free(c);
-    }
-    while (e->programs) {
-        lfuse__owned_program *p = e->programs;
-        e->programs = p->next;
-        lfuse__program_release(p->program);
-        free(p);
-    }
+    lfuse__compiled_free(e->kernels);
     lfuse__plan_free(e->plan);
     pthread_mutex_destroy(&e->lock);
-    free(e->key);
+    lfuse__strbuf_free(&e->key);
     free(e);
 }
 
@@ -105,8 +94,8 @@ static lfuse__body_entry *look_up(const lfuse__body_cache *cache, const lfuse__s
     lfuse__body_entry *e;
 
     for (e = cache->bodies; e; e = e->next)
-        if (e->hash.low == hash.low && e->hash.high == hash.high && e->key_length == key->length &&
-            !memcmp(e->key, key->data, key->length))
+        if (e->hash.low == hash.low && e->hash.high == hash.high && e->key.length == key->length &&
+            !memcmp(e->key.data, key->data, key->length))
             return e;
     return NULL;
 }
@@ -132,18 +121,14 @@ static lfuse__body_entry *evict(lfuse__body_cache *cache)
     return oldest;
 }
 
+/* Takes the key over. */
 static lfuse_status new_entry(lfuse__strbuf *key, lfuse__hash hash, lfuse__body_entry **entry)
 {
     lfuse__body_entry *e = calloc(1, sizeof *e);
 
     if (!e) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%zu bytes)", sizeof *e);
-    e->key = malloc(key->length + 1);
-    if (!e->key) {
-        free(e);
-        return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%zu bytes)", key->length + 1);
-    }
-    memcpy(e->key, key->data, key->length + 1);
-    e->key_length = key->length;
+    e->key = *key;
+    *key = (lfuse__strbuf)LFUSE__STRBUF_INIT;
     e->hash = hash;
     e->building = true;
     pthread_mutex_init(&e->lock, NULL);
@@ -211,7 +196,7 @@ static lfuse_status build(lfuse__body_entry *e, lfuse_device *dev, const lfuse_g
     e->transport = options->transport;
     LFUSE__TRY(make_plan(dev, graph, options, facts, &e->plan));
     LFUSE__TRY(lfuse__entry_want_all(e, lfuse__device_facts(dev)));
-    return e->kernels ? lfuse__entry_compile(e, dev, e->kernels, NULL) : LFUSE_OK;
+    return e->kernels ? lfuse__compiled_build(dev, e->kernels) : LFUSE_OK;
 }
 
 /* Called with the lock, which is free while the body is made. */

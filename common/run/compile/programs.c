@@ -6,10 +6,10 @@
  * plans and has a program for itself, which the second plan finds made.
  */
 #include <signal.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "common/base/arena.h"
 #include "common/base/error.h"
 #include "common/run/compile/bundle.h"
 #include "common/run/compile/entry.h"
@@ -18,12 +18,11 @@ enum { PROGRAM_TEXT = 7000 /* characters from which on a program takes no more k
        PROGRAMS = MOST_PROGRAMS + 1 /* and the one that writes tables */ };
 
 typedef struct job {
-    lfuse__body_entry *entry;
     lfuse_device *dev;
     lfuse__strbuf text;
     pthread_t thread;
     bool started;
-    lfuse__program *made;
+    lfuse__program *made; /* one reference */
     lfuse_status status;
     lfuse__saved_error error; /* of its thread, where there is one */
 } job;
@@ -57,25 +56,6 @@ static lfuse_status warm_up(lfuse_device *dev, const lfuse__compiled *c)
     return status;
 }
 
-static lfuse_status build_program(lfuse__body_entry *e, lfuse_device *dev, const char *text, lfuse__program **program)
-{
-    lfuse__owned_program *p = calloc(1, sizeof *p);
-    lfuse_status status;
-
-    if (!p) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%zu bytes)", sizeof *p);
-    status = lfuse__program_get(dev, text, &p->program);
-    if (status) {
-        free(p);
-        return status;
-    }
-    pthread_mutex_lock(&e->lock);
-    p->next = e->programs;
-    e->programs = p;
-    pthread_mutex_unlock(&e->lock);
-    *program = p->program;
-    return LFUSE_OK;
-}
-
 /* ---- several at a time ---- */
 
 /* At most, beside that of tables; 1: one for all kernels. */
@@ -97,14 +77,13 @@ static int shortest(const job *all, int count, int table)
 }
 
 /* Texts, and which of them each kernel is in. */
-static lfuse_status write_texts(const lfuse__facts *facts, lfuse__compiled *first, const lfuse__compiled *end,
-                                job *all, int *place, int *count)
+static lfuse_status write_texts(const lfuse__facts *facts, lfuse__compiled *first, job *all, int *place, int *count)
 {
     const int most = most_programs(facts);
     int n = 0, table = -1, i = 0;
     lfuse__compiled *c;
 
-    for (c = first; c != end; c = c->next, i++) {
+    for (c = first; c; c = c->next, i++) {
         if (c->k.family == LFUSE__FAMILY_TABLE && most > 1) {
             strcpy(c->name, "table");
             if (table < 0) table = n++;
@@ -124,7 +103,7 @@ static void *build(void *argument)
 {
     job *j = argument;
 
-    j->status = build_program(j->entry, j->dev, j->text.data, &j->made);
+    j->status = lfuse__program_get(j->dev, j->text.data, &j->made);
     if (j->status) lfuse__error_save(&j->error);
     return NULL;
 }
@@ -151,36 +130,40 @@ static lfuse_status build_all(job *all, int count)
     return LFUSE_OK;
 }
 
-static lfuse_status compile(lfuse__body_entry *e, lfuse_device *dev, lfuse__compiled *first,
-                            const lfuse__compiled *end, job *all, int *place)
+static lfuse_status build_list(lfuse_device *dev, lfuse__compiled *first, job *all, int *place)
 {
     const lfuse__facts *facts = lfuse__device_facts(dev);
     lfuse_status status;
     lfuse__compiled *c;
     int i, count = 0;
 
-    for (i = 0; i < PROGRAMS; i++) all[i] = (job){ .entry = e, .dev = dev, .text = LFUSE__STRBUF_INIT };
-    status = write_texts(facts, first, end, all, place, &count);
+    for (i = 0; i < PROGRAMS; i++) all[i] = (job){ .dev = dev, .text = LFUSE__STRBUF_INIT };
+    status = write_texts(facts, first, all, place, &count);
     if (!status) status = build_all(all, count);
-    for (c = first, i = 0; c != end && !status; c = c->next, i++) c->program = all[place[i]].made;
-    for (c = first; c != end && !status && facts->compiles_at_launch; c = c->next) status = warm_up(dev, c);
-    for (i = 0; i < PROGRAMS; i++) lfuse__strbuf_free(&all[i].text);
+    for (c = first, i = 0; c && !status; c = c->next, i++) {
+        c->program = all[place[i]].made;
+        lfuse__program_retain(c->program);
+    }
+    for (c = first; c && !status && facts->compiles_at_launch; c = c->next) status = warm_up(dev, c);
+    for (i = 0; i < PROGRAMS; i++) {
+        lfuse__program_release(all[i].made);
+        lfuse__strbuf_free(&all[i].text);
+    }
     return status;
 }
 
-lfuse_status lfuse__entry_compile(lfuse__body_entry *e, lfuse_device *dev, lfuse__compiled *first,
-                                  const lfuse__compiled *end)
+lfuse_status lfuse__compiled_build(lfuse_device *dev, lfuse__compiled *first)
 {
-    job *all = malloc(PROGRAMS * sizeof *all);
-    lfuse_status status;
+    lfuse__arena memory = { NULL };
+    job *all = lfuse__arena_array(&memory, PROGRAMS, sizeof *all);
     lfuse__compiled *c;
-    int *place, count = 0;
+    lfuse_status status;
+    size_t count = 0;
+    int *place;
 
-    for (c = first; c != end; c = c->next) count++;
-    place = malloc(((size_t)count + 1) * sizeof *place);
-    status = all && place ? compile(e, dev, first, end, all, place)
-                          : lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%d kernels)", count);
-    free(place);
-    free(all);
+    for (c = first; c; c = c->next) count++;
+    place = lfuse__arena_array(&memory, count, sizeof *place);
+    status = all && place ? build_list(dev, first, all, place) : LFUSE_ERR_MEMORY;
+    lfuse__arena_free(&memory);
     return status;
 }

@@ -3,42 +3,26 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "common/base/arena.h"
 #include "common/base/error.h"
 #include "common/run/compile/bundle.h"
 #include "common/run/compile/steps.h"
 
-lfuse__compiled *lfuse__entry_find(const lfuse__body_entry *e, const lfuse__kernel_class *k)
+/* Puts one more kernel in the list, not yet compiled. Takes the bundle over, on success alone. */
+static lfuse_status want(lfuse__body_entry *e, const lfuse__kernel_class *k, lfuse__bundle *bundle)
 {
-    lfuse__kernel_key key;
     lfuse__compiled *c;
 
-    lfuse__kernel_key_of(k, &key);
-    for (c = e->kernels; c; c = c->next)
-        if (lfuse__kernel_key_equal(&c->key, &key) && lfuse__body_equal(c->k.body, k->body)) return c;
-    return NULL;
-}
-
-/* Puts one more kernel in the list, not yet compiled: it has no program. */
-static lfuse_status want(lfuse__body_entry *e, const lfuse__kernel_class *k,
-                         lfuse__compiled **made)
-{
-    lfuse__compiled *c = calloc(1, sizeof *c);
-
-    if (!c) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%zu bytes)", sizeof *c);
-    c->k = *k;
-    lfuse__kernel_key_of(k, &c->key);
+    LFUSE__TRY(lfuse__compiled_create(k, bundle, &c));
     snprintf(c->name, sizeof c->name, "k%d", e->nkernels++);
     c->next = e->kernels;
     e->kernels = c;
-    *made = c;
     return LFUSE_OK;
 }
 
 static lfuse_status want_once(lfuse__body_entry *e, const lfuse__kernel_class *k)
 {
-    lfuse__compiled *c;
-
-    return lfuse__entry_find(e, k) ? LFUSE_OK : want(e, k, &c);
+    return lfuse__compiled_find(e->kernels, k) ? LFUSE_OK : want(e, k, NULL);
 }
 
 /* A product whose kernels are in the list. */
@@ -52,6 +36,7 @@ struct asked {
 struct lfuse__wants {
     lfuse__body_entry *entry;
     const lfuse__facts *facts;
+    lfuse__arena memory; /* of what follows, and of each bundle's classes */
     struct asked *asked;
 };
 
@@ -128,8 +113,8 @@ static lfuse_status want_products(lfuse__wants *w, const lfuse__step *step, cons
     int i, count;
 
     if (is_asked(w, step, k)) return LFUSE_OK;
-    a = malloc(sizeof *a);
-    if (!a) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%zu bytes)", sizeof *a);
+    a = lfuse__arena_array(&w->memory, 1, sizeof *a);
+    if (!a) return LFUSE_ERR_MEMORY;
     *a = (struct asked){ .next = w->asked, .step = step, .k = *k };
     w->asked = a;
     count = lfuse__step_products(w->entry->plan, step, w->facts, k, classes);
@@ -196,29 +181,14 @@ lfuse_status lfuse__want_products(lfuse__wants *w, const lfuse__step *step)
     return want_each(w, step, want_products);
 }
 
-lfuse__compiled *lfuse__entry_find_bundle(const lfuse__body_entry *e, const lfuse__bundle *b)
-{
-    lfuse__compiled *c;
-
-    for (c = e->kernels; c; c = c->next)
-        if (c->k.family == LFUSE__FAMILY_BUNDLE && lfuse__bundle_equal(c->bundle, b)) return c;
-    return NULL;
-}
-
 /* Takes the bundle over. */
 static lfuse_status want_launch(lfuse__body_entry *e, lfuse__bundle *b)
 {
     static const lfuse__kernel_class nothing = { .family = LFUSE__FAMILY_BUNDLE };
-    lfuse_status status;
-    lfuse__compiled *c;
+    const bool there = lfuse__compiled_find_bundle(e->kernels, b);
+    const lfuse_status status = there ? LFUSE_OK : want(e, &nothing, b);
 
-    if (lfuse__entry_find_bundle(e, b)) {
-        lfuse__bundle_destroy(b);
-        return LFUSE_OK;
-    }
-    status = want(e, &nothing, &c);
-    if (status) lfuse__bundle_destroy(b);
-    else c->bundle = b;
+    if (there || status) lfuse__bundle_destroy(b);
     return status;
 }
 
@@ -247,19 +217,16 @@ static lfuse_status want_launches(lfuse__wants *w, const lfuse__step *step, int 
 /* Children whose sizes differ in class are met by compiling late; those of one kind are not. */
 lfuse_status lfuse__want_bundle(lfuse__wants *w, const lfuse__step *step)
 {
-    const size_t n = (size_t)step->nchildren + 1;
-    lfuse__sharer *sharers = calloc(n, sizeof *sharers);
-    lfuse__kernel_class *classes = calloc(n, sizeof *classes);
-    lfuse_status status = LFUSE_OK;
+    const size_t n = (size_t)step->nchildren;
+    lfuse__sharer *sharers = lfuse__arena_array(&w->memory, n, sizeof *sharers);
+    lfuse__kernel_class *classes = lfuse__arena_array(&w->memory, n, sizeof *classes);
     int i, most = 1;
 
-    if (!sharers || !classes) status = lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%zu kernels)", n);
-    for (i = 0; i < step->nchildren && !status; i++)
-        if (step->children[i].kind == LFUSE__STEP_ROWS) status = want_each(w, &step->children[i], want_staged);
-    for (i = 0; i < most && !status; i++) status = want_launches(w, step, i, sharers, classes, &most);
-    free(classes);
-    free(sharers);
-    return status;
+    if (!sharers || !classes) return LFUSE_ERR_MEMORY;
+    for (i = 0; i < step->nchildren; i++)
+        if (step->children[i].kind == LFUSE__STEP_ROWS) LFUSE__TRY(want_each(w, &step->children[i], want_staged));
+    for (i = 0; i < most; i++) LFUSE__TRY(want_launches(w, step, i, sharers, classes, &most));
+    return LFUSE_OK;
 }
 
 static bool by_vendor_alone(const lfuse__alternative *a)
@@ -292,18 +259,15 @@ lfuse_status lfuse__want_nothing(lfuse__wants *w, const lfuse__step *step)
     return LFUSE_OK;
 }
 
-static lfuse_status want_step(lfuse__wants *w, const lfuse__step *step)
-{
-    return lfuse__step_rows[step->kind].want(w, step);
-}
-
 static lfuse_status want_stage(lfuse__wants *w, const lfuse__stage *stage)
 {
     int j, k;
 
     for (j = 0; j < stage->nalternatives; j++)
-        for (k = 0; k < stage->alternatives[j].nsteps && !is_spare(w, stage, j); k++)
-            LFUSE__TRY(want_step(w, &stage->alternatives[j].steps[k]));
+        for (k = 0; k < stage->alternatives[j].nsteps && !is_spare(w, stage, j); k++) {
+            const lfuse__step *step = &stage->alternatives[j].steps[k];
+            LFUSE__TRY(lfuse__step_rows[step->kind].want(w, step));
+        }
     return LFUSE_OK;
 }
 
@@ -327,10 +291,6 @@ lfuse_status lfuse__entry_want_all(lfuse__body_entry *e, const lfuse__facts *fac
     lfuse__wants w = { .entry = e, .facts = facts };
     const lfuse_status status = want_stages(&w);
 
-    while (w.asked) {
-        struct asked *next = w.asked->next;
-        free(w.asked);
-        w.asked = next;
-    }
+    lfuse__arena_free(&w.memory);
     return status;
 }
