@@ -19,14 +19,15 @@ void lfuse_plan_destroy(lfuse_plan *plan)
 
 const char *lfuse_plan_text(const lfuse_plan *plan)
 {
-    return plan ? plan->text : "";
+    return plan ? plan->text.data : "";
 }
 
 lfuse_status lfuse_plan_print(const lfuse_plan *plan, FILE *stream)
 {
     NEED(plan);
     NEED(stream);
-    if (fprintf(stream, "%s\n", plan->text) < 0) return lfuse__error(LFUSE_ERR_IO, "the plan could not be printed: %m");
+    if (fprintf(stream, "%s\n", plan->text.data) < 0)
+        return lfuse__error(LFUSE_ERR_IO, "the plan could not be printed: %m");
     return LFUSE_OK;
 }
 

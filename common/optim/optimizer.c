@@ -197,10 +197,10 @@ static lfuse_status describe(lfuse_optimizer *o)
     lfuse_status status;
     int i;
 
-    for (i = 0; i < o->nnorms; i++) lfuse__strbuf_format(&text, "%s\n", o->norms[i].plan->text);
+    for (i = 0; i < o->nnorms; i++) lfuse__strbuf_format(&text, "%s\n", o->norms[i].plan->text.data);
     for (i = 0; i < o->nparts; i++) {
         if (i && o->parts[i].group == o->parts[i - 1].group) continue;
-        lfuse__strbuf_format(&text, "%s%s", i ? "\n" : "", o->parts[i].plan->text);
+        lfuse__strbuf_format(&text, "%s%s", i ? "\n" : "", o->parts[i].plan->text.data);
     }
     status = lfuse__strbuf_check(&text);
     if (!status) {

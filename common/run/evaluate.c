@@ -53,19 +53,6 @@ static lfuse__evaluated *room(lfuse__plan_cache *cache)
     return best;
 }
 
-/* Takes the plan and the copy of the key over; what had their place before is left in *old. */
-static void settle(lfuse__plan_cache *cache, lfuse__evaluated *e, const key *k, void *copy, lfuse_plan *plan,
-                   lfuse__evaluated *old)
-{
-    *old = *e;
-    e->key = copy;
-    e->length = k->length;
-    e->hash = k->hash;
-    e->plan = plan;
-    e->users = 1;
-    e->used = ++cache->clock;
-}
-
 void lfuse__evaluated_clear(lfuse__evaluated *e)
 {
     lfuse__plan_destroy(e->plan);
@@ -102,7 +89,10 @@ static lfuse__evaluated *put(lfuse__plan_cache *cache, const key *k, lfuse_plan 
     memcpy(copy, k->data, k->length);
     pthread_mutex_lock(&cache->lock);
     if (!find(cache, k)) e = room(cache);
-    if (e) settle(cache, e, k, copy, plan, &old);
+    if (e) {
+        old = *e;
+        *e = (lfuse__evaluated){ copy, k->length, k->hash, plan, .users = 1, .used = ++cache->clock };
+    }
     pthread_mutex_unlock(&cache->lock);
     if (!e) free(copy);
     lfuse__evaluated_clear(&old);

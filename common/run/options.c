@@ -7,101 +7,87 @@
 #include "common/base/log.h"
 #include "common/run/run.h"
 
-static const struct pass {
-    const char *name;
-    unsigned bit;
-} passes[] = {
+/* What a variable of the environment may say, and what that means. */
+typedef struct word {
+    const char *text;
+    int means;
+} word;
+
+static const word passes[] = {
     { "pointwise", LFUSE_NO_POINTWISE_FUSION }, { "epilogue", LFUSE_NO_EPILOGUE },
     { "views", LFUSE_NO_VIEW_FUSION },          { "rows", LFUSE_NO_ROW_FUSION },
     { "products", LFUSE_NO_SMALL_PRODUCTS },    { "gathers", LFUSE_NO_GATHER_FUSION },
-    { "bundles", LFUSE_NO_BUNDLES },           { "recompute", LFUSE_NO_RECOMPUTE },
-    { "replay", LFUSE_NO_REPLAY },             { "network", LFUSE_NO_NETWORK },
-    { "prologue", LFUSE_NO_PROLOGUE },         { "sums", LFUSE_NO_COLUMN_SUMS },
+    { "bundles", LFUSE_NO_BUNDLES },            { "recompute", LFUSE_NO_RECOMPUTE },
+    { "replay", LFUSE_NO_REPLAY },              { "network", LFUSE_NO_NETWORK },
+    { "prologue", LFUSE_NO_PROLOGUE },          { "sums", LFUSE_NO_COLUMN_SUMS },
 };
-enum { PASSES = sizeof passes / sizeof passes[0] };
+static const word efforts[] = { { "estimate", LFUSE_EFFORT_ESTIMATE }, { "measure", LFUSE_EFFORT_MEASURE } };
+static const word providers[] = { { "native", LFUSE_PROVIDER_NATIVE }, { "vendor", LFUSE_PROVIDER_VENDOR } };
+static const word levels[] = { { "off", LFUSE_STRASSEN_OFF }, { "auto", LFUSE_STRASSEN_AUTO },
+                               { "1", LFUSE_STRASSEN_ONE },   { "2", LFUSE_STRASSEN_TWO } };
+#define COUNT(words) (sizeof words / sizeof *words)
 
 static unsigned all_passes(void)
 {
     unsigned bits = 0;
-    int i;
+    size_t i;
 
-    for (i = 0; i < PASSES; i++) bits |= passes[i].bit;
+    for (i = 0; i < COUNT(passes); i++) bits |= (unsigned)passes[i].means;
     return bits;
 }
 
-static unsigned bit_of(const char *name, size_t length)
+/* NULL: it is none of the words. */
+static const word *find(const char *text, size_t length, const word *words, size_t count)
 {
-    int i;
+    size_t i;
 
-    for (i = 0; i < PASSES; i++)
-        if (strlen(passes[i].name) == length && !memcmp(passes[i].name, name, length)) return passes[i].bit;
-    return 0;
+    for (i = 0; i < count; i++)
+        if (strlen(words[i].text) == length && !memcmp(words[i].text, text, length)) return &words[i];
+    return NULL;
 }
 
 /* LFUSE_FUSE: "none", or passes to leave out, each with a minus. */
 static unsigned disabled_by_environment(const char *text)
 {
-    unsigned bits = 0, bit;
+    unsigned bits = 0;
 
     if (!text) return 0;
     if (!strcmp(text, "none")) return all_passes();
     while (*text) {
         const size_t length = strcspn(text, ",");
-        bit = *text == '-' ? bit_of(text + 1, length - 1) : 0;
-        if (length && !bit) lfuse__log(LFUSE_LOG_WARN, "LFUSE_FUSE: \"%.*s\" leaves out no pass", (int)length, text);
-        bits |= bit;
+        const word *pass = *text == '-' ? find(text + 1, length - 1, passes, COUNT(passes)) : NULL;
+        if (length && !pass) lfuse__log(LFUSE_LOG_WARN, "LFUSE_FUSE: \"%.*s\" leaves out no pass", (int)length, text);
+        if (pass) bits |= (unsigned)pass->means;
         text += length + (text[length] == ',');
     }
     return bits;
 }
 
-static lfuse_provider provider_of_environment(const char *text)
+/* `otherwise` where the variable is not set, or says something else, which is logged. */
+static int by_environment(const char *takes, const char *text, const word *words, size_t count, int otherwise)
 {
-    if (!text || !*text) return LFUSE_PROVIDER_DEFAULT;
-    if (!strcmp(text, "native")) return LFUSE_PROVIDER_NATIVE;
-    if (!strcmp(text, "vendor")) return LFUSE_PROVIDER_VENDOR;
-    lfuse__log(LFUSE_LOG_WARN, "LFUSE_PROVIDER: \"%s\" is none", text);
-    return LFUSE_PROVIDER_DEFAULT;
+    const word *found = text ? find(text, strlen(text), words, count) : NULL;
+
+    if (text && *text && !found) lfuse__log(LFUSE_LOG_WARN, "%s, not \"%s\"", takes, text);
+    return found ? found->means : otherwise;
 }
 
-static lfuse_strassen strassen_of_environment(const char *text)
+static lfuse_status check_choice(const char *option, int value, int last)
 {
-    static const struct {
-        const char *word;
-        lfuse_strassen means;
-    } words[] = { { "off", LFUSE_STRASSEN_OFF }, { "auto", LFUSE_STRASSEN_AUTO }, { "1", LFUSE_STRASSEN_ONE },
-                  { "2", LFUSE_STRASSEN_TWO } };
-    size_t i;
-
-    if (!text || !*text) return LFUSE_STRASSEN_OFF;
-    for (i = 0; i < sizeof words / sizeof *words; i++)
-        if (!strcmp(text, words[i].word)) return words[i].means;
-    lfuse__log(LFUSE_LOG_WARN, "LFUSE_STRASSEN takes off, auto, 1 or 2, not \"%s\"", text);
-    return LFUSE_STRASSEN_OFF;
+    if (value >= 0 && value <= last) return LFUSE_OK;
+    return lfuse__error(LFUSE_ERR_INVALID, "%s %d is none", option, value);
 }
 
 static lfuse_status check(const lfuse_plan_options *o)
 {
-    if (o->effort > LFUSE_EFFORT_MEASURE || (int)o->effort < 0)
-        return lfuse__error(LFUSE_ERR_INVALID, "effort %d is none", (int)o->effort);
-    if (o->transport > LFUSE_TRANSPORT_UNIFIED || (int)o->transport < 0)
-        return lfuse__error(LFUSE_ERR_INVALID, "transport %d is none", (int)o->transport);
-    if (o->provider > LFUSE_PROVIDER_VENDOR || (int)o->provider < 0)
-        return lfuse__error(LFUSE_ERR_INVALID, "provider %d is none", (int)o->provider);
-    if (o->strassen > LFUSE_STRASSEN_TWO || (int)o->strassen < 0)
-        return lfuse__error(LFUSE_ERR_INVALID, "strassen %d is none", (int)o->strassen);
+    LFUSE__TRY(check_choice("effort", (int)o->effort, LFUSE_EFFORT_MEASURE));
+    LFUSE__TRY(check_choice("transport", (int)o->transport, LFUSE_TRANSPORT_UNIFIED));
+    LFUSE__TRY(check_choice("provider", (int)o->provider, LFUSE_PROVIDER_VENDOR));
+    LFUSE__TRY(check_choice("strassen", (int)o->strassen, LFUSE_STRASSEN_TWO));
     if (o->disable & ~all_passes())
         return lfuse__error(LFUSE_ERR_INVALID, "disable 0x%x names passes that are none (0x%x are)", o->disable,
                             all_passes());
     return LFUSE_OK;
-}
-
-static lfuse_effort effort_of_environment(const char *text)
-{
-    if (text && !strcmp(text, "measure")) return LFUSE_EFFORT_MEASURE;
-    if (text && *text && strcmp(text, "estimate") != 0)
-        lfuse__log(LFUSE_LOG_WARN, "LFUSE_EFFORT takes estimate or measure, not \"%s\"", text);
-    return LFUSE_EFFORT_ESTIMATE;
 }
 
 lfuse_status lfuse__options_settle(const lfuse_plan_options *given, lfuse_plan_options *o)
@@ -112,8 +98,14 @@ lfuse_status lfuse__options_settle(const lfuse_plan_options *given, lfuse_plan_o
     memset(o, 0, sizeof *o);
     if (given) *o = *given;
     o->disable |= disabled_by_environment(env->fuse);
-    if (o->effort == LFUSE_EFFORT_DEFAULT) o->effort = effort_of_environment(env->effort);
-    if (o->strassen == LFUSE_STRASSEN_DEFAULT) o->strassen = strassen_of_environment(env->strassen);
-    if (o->provider == LFUSE_PROVIDER_DEFAULT) o->provider = provider_of_environment(env->provider);
+    if (o->effort == LFUSE_EFFORT_DEFAULT)
+        o->effort = by_environment("LFUSE_EFFORT takes estimate or measure", env->effort, efforts, COUNT(efforts),
+                                   LFUSE_EFFORT_ESTIMATE);
+    if (o->strassen == LFUSE_STRASSEN_DEFAULT)
+        o->strassen = by_environment("LFUSE_STRASSEN takes off, auto, 1 or 2", env->strassen, levels, COUNT(levels),
+                                     LFUSE_STRASSEN_OFF);
+    if (o->provider == LFUSE_PROVIDER_DEFAULT)
+        o->provider = by_environment("LFUSE_PROVIDER takes native or vendor", env->provider, providers,
+                                     COUNT(providers), LFUSE_PROVIDER_DEFAULT);
     return LFUSE_OK;
 }

@@ -17,36 +17,21 @@ enum { KEPT = 8 /* instances of a stream */ };
  * One stream's instances, that of the last run first. Only the thread that the stream belongs to touches them. Entries
  * stay in while the plan lives, so that finding one takes no lock; those of destroyed streams are used again.
  */
-typedef struct entry {
+typedef struct lfuse__plan_stream {
     _Atomic(lfuse_stream *) stream; /* one reference, held by `held` */
     lfuse_stream *held;
     int count;
     lfuse_instance *instances[KEPT];
-    struct entry *next;
+    struct lfuse__plan_stream *next;
 } entry;
-
-struct lfuse__plan_streams {
-    _Atomic(entry *) first;
-    pthread_mutex_t lock; /* of making entries */
-};
 
 /* ---- making ---- */
 
 static lfuse_status print(lfuse_plan *plan)
 {
-    lfuse__strbuf text = LFUSE__STRBUF_INIT;
-    lfuse_status status;
-
-    lfuse__plan_print(lfuse__body_plan(plan->body), plan->graph, &text);
-    lfuse__replay_print(plan, &text);
-    status = lfuse__strbuf_check(&text);
-    if (!status) {
-        plan->text = malloc(text.length + 1);
-        if (plan->text) memcpy(plan->text, text.data, text.length + 1);
-        else status = lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%zu bytes)", text.length + 1);
-    }
-    lfuse__strbuf_free(&text);
-    return status;
+    lfuse__plan_print(lfuse__body_plan(plan->body), plan->graph, &plan->text);
+    lfuse__replay_print(plan, &plan->text);
+    return lfuse__strbuf_check(&plan->text);
 }
 
 static lfuse_status get_body(lfuse_plan *plan, const lfuse_plan_options *o)
@@ -57,6 +42,16 @@ static lfuse_status get_body(lfuse_plan *plan, const lfuse_plan_options *o)
     LFUSE__TRY(lfuse__plan_cache_get(plan->dev, &cache));
     LFUSE__TRY(lfuse__rates_for(plan->dev, plan->graph, o, &facts));
     return lfuse__body_get(&cache->bodies, plan->dev, plan->graph, o, &facts, &plan->body);
+}
+
+static lfuse_status complete(lfuse_plan *p, const lfuse_graph *graph, const lfuse_plan_options *o)
+{
+    LFUSE__TRY(lfuse__graph_canonical(graph, &p->graph));
+    p->nnames = p->graph->nnames;
+    p->nsizes = p->graph->nsizes;
+    p->names = p->graph->names;
+    LFUSE__TRY(get_body(p, o));
+    return print(p);
 }
 
 lfuse_status lfuse__plan_create(lfuse_device *dev, const lfuse_graph *graph, const lfuse_plan_options *options,
@@ -77,25 +72,11 @@ lfuse_status lfuse__plan_create(lfuse_device *dev, const lfuse_graph *graph, con
     p->transport = o.transport;
     p->replays = lfuse__device_facts(dev)->info.native_graph && !(o.disable & LFUSE_NO_REPLAY) &&
                  !lfuse__env_get()->sync; /* which is to name the step that fails */
-    p->streams = calloc(1, sizeof *p->streams);
-    if (!p->streams) {
-        status = lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%zu bytes)", sizeof *p->streams);
-        goto err_destroy;
-    }
-    pthread_mutex_init(&p->streams->lock, NULL);
-    status = lfuse__graph_canonical(graph, &p->graph);
-    if (status) goto err_destroy;
-    p->nnames = p->graph->nnames;
-    p->nsizes = p->graph->nsizes;
-    p->names = p->graph->names;
-    status = get_body(p, &o);
-    if (!status) status = print(p);
-    if (status) goto err_destroy;
-    *plan = p;
-    return LFUSE_OK;
-
-err_destroy:
-    lfuse__plan_destroy(p);
+    p->text = (lfuse__strbuf)LFUSE__STRBUF_INIT;
+    pthread_mutex_init(&p->lock, NULL);
+    status = complete(p, graph, &o);
+    if (status) lfuse__plan_release(p);
+    else *plan = p;
     return status;
 }
 
@@ -110,15 +91,12 @@ void lfuse__plan_destroy(lfuse_plan *plan)
     entry *e, *next;
 
     if (!plan || lfuse__forked()) return;
-    for (e = plan->streams ? atomic_load(&plan->streams->first) : NULL; e; e = next) {
+    for (e = atomic_exchange(&plan->streams, NULL); e; e = next) {
         next = e->next;
         drop_instances(e);
         lfuse__stream_release(e->held);
         free(e);
     }
-    if (plan->streams) pthread_mutex_destroy(&plan->streams->lock);
-    free(plan->streams);
-    plan->streams = NULL;
     lfuse__plan_release(plan);
 }
 
@@ -126,7 +104,7 @@ void lfuse__plan_destroy(lfuse_plan *plan)
 
 static entry *find(lfuse_plan *plan, lfuse_stream *s)
 {
-    entry *e = atomic_load_explicit(&plan->streams->first, memory_order_acquire);
+    entry *e = atomic_load_explicit(&plan->streams, memory_order_acquire);
 
     while (e && atomic_load_explicit(&e->stream, memory_order_acquire) != s) e = e->next;
     return e;
@@ -139,7 +117,7 @@ static void sweep(lfuse_plan *plan)
     entry *e;
 
     lfuse__error_save(&saved);
-    for (e = atomic_load(&plan->streams->first); e; e = e->next) {
+    for (e = atomic_load(&plan->streams); e; e = e->next) {
         lfuse_stream *s = atomic_load(&e->stream);
         if (!s || lfuse__stream_usable(s) == LFUSE_OK) continue;
         drop_instances(e);
@@ -161,13 +139,13 @@ static lfuse_status make_entry(lfuse_plan *plan, lfuse_stream *s, entry **made)
 {
     entry *e, *fresh;
 
-    pthread_mutex_lock(&plan->streams->lock);
+    pthread_mutex_lock(&plan->lock);
     sweep(plan);
-    e = atomic_load(&plan->streams->first);
+    e = atomic_load(&plan->streams);
     while (e && atomic_load(&e->stream)) e = e->next;
     fresh = e ? NULL : calloc(1, sizeof *fresh);
     if (fresh) {
-        fresh->next = atomic_load(&plan->streams->first);
+        fresh->next = atomic_load(&plan->streams);
         e = fresh;
     }
     if (e) {
@@ -175,8 +153,8 @@ static lfuse_status make_entry(lfuse_plan *plan, lfuse_stream *s, entry **made)
         e->held = s;
         atomic_store(&e->stream, s);
     }
-    if (fresh) atomic_store_explicit(&plan->streams->first, fresh, memory_order_release);
-    pthread_mutex_unlock(&plan->streams->lock);
+    if (fresh) atomic_store_explicit(&plan->streams, fresh, memory_order_release);
+    pthread_mutex_unlock(&plan->lock);
     if (!e) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%zu bytes)", sizeof *e);
     *made = e;
     return LFUSE_OK;

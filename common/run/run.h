@@ -38,12 +38,13 @@ struct lfuse_plan {
     lfuse_graph *graph; /* canonical, with the user's names: nodes and sizes are numbered as the body's */
     int nnames, nsizes;
     const lfuse__name *names; /* graph->names */
-    char *text;
+    lfuse__strbuf text;
     bool measure; /* candidates of products are timed */
     lfuse_transport transport;
     bool replays; /* runs of an instance may be one native graph */
     atomic_int references;
-    struct lfuse__plan_streams *streams; /* the instance of each stream */
+    _Atomic(struct lfuse__plan_stream *) streams; /* the instances of each stream, until the handle goes */
+    pthread_mutex_t lock; /* of making one more of these */
 };
 /* options.c: what is asked for, and what the environment adds. ERR_INVALID. */
 lfuse_status lfuse__options_settle(const lfuse_plan_options *given, lfuse_plan_options *o);

@@ -7,7 +7,8 @@
 
 static void destroy(lfuse_plan *plan)
 {
-    free(plan->text);
+    lfuse__strbuf_free(&plan->text);
+    pthread_mutex_destroy(&plan->lock);
     lfuse__body_release(plan->body);
     lfuse_graph_destroy(plan->graph);
     lfuse__device_release(plan->dev);
