@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/arena.h"
 #include "common/base/error.h"
 #include "common/kernels/kernel.h"
 #include "common/run/cache.h"
@@ -27,6 +28,7 @@ struct lfuse__numbers {
     lfuse_list *list;
     lfuse__range *range;
     lfuse__kernel *writer;
+    lfuse__arena memory; /* of what follows */
     double *given;
     uint64_t *words, *fresh;
     size_t nwords;
@@ -40,9 +42,7 @@ static void destroy(lfuse__numbers *n)
     lfuse__range_release(n->range);
     lfuse__list_unwatch(n->use.list);
     lfuse__stream_release(n->use.stream);
-    free(n->given);
-    free(n->words);
-    free(n->fresh);
+    lfuse__arena_free(&n->memory);
     free(n);
 }
 
@@ -83,33 +83,32 @@ static lfuse_status make_list(lfuse_device *dev, lfuse__numbers *n)
     return status;
 }
 
+static lfuse_status fill_in(lfuse_device *dev, lfuse__numbers *n)
+{
+    const size_t count = (size_t)n->use.count;
+
+    n->nwords = (count * lfuse_type_size(n->use.type) + 7) / 8;
+    n->given = lfuse__arena_array(&n->memory, count, sizeof *n->given);
+    n->words = lfuse__arena_array(&n->memory, n->nwords, sizeof *n->words);
+    n->fresh = lfuse__arena_array(&n->memory, n->nwords, sizeof *n->fresh);
+    if (!n->given || !n->words || !n->fresh) return LFUSE_ERR_MEMORY;
+    LFUSE__TRY(make_list(dev, n));
+    return make_writer(dev, &n->writer);
+}
+
 static lfuse_status make(const lfuse__numbers_use *use, lfuse__numbers **made)
 {
-    lfuse_device *dev = lfuse__stream_device(use->stream);
-    const size_t count = (size_t)use->count;
     lfuse__numbers *n = calloc(1, sizeof *n);
-    lfuse_status status = LFUSE_ERR_MEMORY;
+    lfuse_status status;
 
     if (!n) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%zu bytes)", sizeof *n);
     n->use = *use;
     lfuse__stream_retain(use->stream);
     lfuse__list_watch(use->list);
-    n->nwords = (count * lfuse_type_size(use->type) + 7) / 8;
-    n->given = malloc((count + 1) * sizeof *n->given);
-    n->words = calloc(n->nwords + 1, sizeof *n->words);
-    n->fresh = calloc(n->nwords + 1, sizeof *n->fresh);
-    if (n->given && n->words && n->fresh) {
-        status = make_list(dev, n);
-        if (!status) status = make_writer(dev, &n->writer);
-    } else {
-        lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%zu numbers)", count);
-    }
-    if (status) {
-        destroy(n);
-        return status;
-    }
-    *made = n;
-    return LFUSE_OK;
+    status = fill_in(lfuse__stream_device(use->stream), n);
+    if (status) destroy(n);
+    else *made = n;
+    return status;
 }
 
 /* ---- places ---- */
@@ -216,23 +215,6 @@ static void make_words(lfuse__numbers *n, const double *numbers)
     }
 }
 
-static lfuse_status write_all(lfuse__numbers *n, lfuse_stream *s, bool all)
-{
-    size_t i = 0, count;
-
-    while (i < n->nwords) {
-        if (!all && n->words[i] == n->fresh[i]) {
-            i++;
-            continue;
-        }
-        count = n->nwords - i < LFUSE__TABLE_WORDS ? n->nwords - i : LFUSE__TABLE_WORDS;
-        memcpy(n->words + i, n->fresh + i, count * sizeof *n->words);
-        LFUSE__TRY(lfuse__table_write(s, n->writer, n->range, i * 8, n->words + i, (int)count));
-        i += count;
-    }
-    return LFUSE_OK;
-}
-
 lfuse_status lfuse__numbers_write(lfuse__numbers *n, lfuse_stream *s, const double *numbers)
 {
     const size_t bytes = (size_t)n->use.count * sizeof *numbers;
@@ -245,7 +227,7 @@ lfuse_status lfuse__numbers_write(lfuse__numbers *n, lfuse_stream *s, const doub
     if (!all && !memcmp(n->given, numbers, bytes)) return LFUSE_OK;
     n->valid = false; /* until all is submitted */
     make_words(n, numbers);
-    LFUSE__TRY(write_all(n, s, all));
+    LFUSE__TRY(lfuse__table_update(s, n->writer, n->range, 0, n->words, n->fresh, n->nwords, all));
     memcpy(n->given, numbers, bytes);
     n->valid = true;
     return LFUSE_OK;
@@ -256,21 +238,13 @@ lfuse_status lfuse__numbers_write(lfuse__numbers *n, lfuse_stream *s, const doub
 /* The run is kept, not executed: so are its numbers, which nothing writes later. */
 static lfuse_status take_recorded(const lfuse__numbers_use *use, const double *numbers, lfuse__numbers **taken)
 {
-    lfuse_device *dev = lfuse__stream_device(use->stream);
     lfuse__numbers *n;
-    lfuse_stream *own;
     lfuse_status status;
 
     LFUSE__TRY(make(use, &n));
     n->own = true;
     make_words(n, numbers);
-    status = lfuse__device_stream(dev, &own);
-    if (!status) {
-        lfuse__device_lock_sync(dev);
-        if (n->nwords) status = lfuse__write(own, n->range, 0, n->fresh, n->nwords * 8);
-        if (!status) status = lfuse__stream_sync(own);
-        lfuse__device_unlock_sync(dev);
-    }
+    status = lfuse__table_upload(lfuse__stream_device(use->stream), n->range, 0, n->fresh, n->nwords * 8);
     if (status) destroy(n);
     else *taken = n;
     return status;

@@ -117,6 +117,7 @@ struct lfuse_instance {
     bool numbered;        /* `scalars` and `numbers` hold a run's */
     struct lfuse__overlaps *overlaps; /* overlap.c: what the last check found; NULL: no lists */
     lfuse_list *products; /* [body->nlists] lists.c: of the plan's lists that nobody binds, sizes without memory */
+    const char **product_names; /* [body->nlists] "(a x b)" */
     int64_t groups;       /* the most that any of its steps has; 0: no list has any */
     double *group_scalars; /* [groups][nnames] of the last run */
     int64_t *group_counts; /* [nnames] how many numbers a scalar may have but one; 0: no more, -1: any number */

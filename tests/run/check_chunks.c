@@ -34,7 +34,8 @@ TEST(lengths_keep_units_busy)
                   {4325376, 4096, 132, 4096}, {1 << 28, 1024, 132, 1024}, {1 << 28, 16384, 2, 16384},
                   {100000, 16384, 2, 4096},   {100000, 16384, 0, 8192}};
     for (int i = 0; i < (int)(sizeof wanted / sizeof *wanted); i++)
-        ck_assert_int_eq(lfuse__chunk_length(wanted[i].elements, wanted[i].most, wanted[i].units), wanted[i].length);
+        ck_assert_int_eq(lfuse__chunk_length(wanted[i].elements, LFUSE__SEGMENT, wanted[i].most, wanted[i].units),
+                         wanted[i].length);
 }
 
 TEST(tables_hold_every_element_once)

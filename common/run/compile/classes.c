@@ -5,7 +5,18 @@
 #include "common/matmul/problem.h"
 #include "common/run/compile/steps.h"
 
-/* How an operand walks the inner axis of the merged loop when its memory is contiguous as declared. */
+/* How an operand is walked along an axis when its memory is contiguous as declared. */
+static lfuse__stride_class stride_along(const lfuse__plan_body *plan, const lfuse__operand *o, int axis)
+{
+    switch (lfuse__plan_stepping(plan, o, axis)) {
+    case LFUSE__STEPPING_NONE: return LFUSE__STRIDE_REPEAT;
+    case LFUSE__STEPPING_UNIT: return LFUSE__STRIDE_UNIT;
+    case LFUSE__STEPPING_ANY: break;
+    }
+    return LFUSE__STRIDE_ANY;
+}
+
+/* The same along the inner axis of the merged loop. */
 static lfuse__stride_class inner_class(const lfuse__plan_body *plan, const lfuse__step *step, const lfuse__operand *o,
                                        const lfuse__loop *loop)
 {
@@ -14,12 +25,7 @@ static lfuse__stride_class inner_class(const lfuse__plan_body *plan, const lfuse
     for (i = loop->first[loop->rank - 1]; i < loop->first[loop->rank]; i++)
         if (step->extents[i] != 1) inner = i;
     if (inner < 0) return LFUSE__STRIDE_UNIT; /* one element: never stepped along */
-    switch (lfuse__plan_stepping(plan, o, inner)) {
-    case LFUSE__STEPPING_NONE: return LFUSE__STRIDE_REPEAT;
-    case LFUSE__STEPPING_UNIT: return LFUSE__STRIDE_UNIT;
-    case LFUSE__STEPPING_ANY: break;
-    }
-    return LFUSE__STRIDE_ANY;
+    return stride_along(plan, o, inner);
 }
 
 /* How an operand walks the reduced axes: as one or not at all; else it is SPLIT. */
@@ -149,16 +155,6 @@ static lfuse_size extent_along(const lfuse__step *step, int side, bool transpose
 {
     if (side == LFUSE__PRODUCT_A) return transposed ? step->product.m : step->product.k;
     return side == LFUSE__PRODUCT_B && transposed ? step->product.k : step->extents[step->rank - 1];
-}
-
-static lfuse__stride_class stride_along(const lfuse__plan_body *plan, const lfuse__operand *o, int axis)
-{
-    switch (lfuse__plan_stepping(plan, o, axis)) {
-    case LFUSE__STEPPING_NONE: return LFUSE__STRIDE_REPEAT;
-    case LFUSE__STEPPING_UNIT: return LFUSE__STRIDE_UNIT;
-    case LFUSE__STEPPING_ANY: break;
-    }
-    return LFUSE__STRIDE_ANY;
 }
 
 static bool reduces(const lfuse__body *body)

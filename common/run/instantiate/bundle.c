@@ -21,6 +21,7 @@ typedef struct portion {
 struct lfuse__bundle_op {
     const lfuse__bundle *bundle;
     lfuse__kernel *kernel;
+    lfuse__arena arena;           /* of the arrays but `portions`, and of the words of these */
     int nmembers;
     lfuse__kernel_op **members;   /* in the order of the parts; NULL: an empty one */
     lfuse__bundle_member *of;     /* [nmembers], so the next */
@@ -39,14 +40,9 @@ static void destroy_bundle_op(lfuse__bundle_op *op)
 
     if (!op) return;
     for (i = 0; op->members && i < op->nmembers; i++) free(op->members[i]);
-    for (i = 0; i < op->portion_capacity; i++) free(op->portions[i].launch.words);
     lfuse__kernel_destroy(op->kernel);
+    lfuse__arena_free(&op->arena);
     free(op->portions);
-    free(op->placed);
-    free(op->groups);
-    free(op->memory);
-    free(op->of);
-    free(op->members);
     free(op);
 }
 
@@ -109,9 +105,10 @@ static lfuse_status add_portion(lfuse__bundle_op *op, portion **added)
         op->portion_capacity = capacity;
     }
     p = &op->portions[op->nportions];
-    if (!p->launch.words) p->launch.words = calloc((size_t)lfuse__bundle_words(op->bundle), sizeof *p->launch.words);
     if (!p->launch.words)
-        return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%d words)", lfuse__bundle_words(op->bundle));
+        p->launch.words = lfuse__arena_array(&op->arena, (size_t)lfuse__bundle_words(op->bundle),
+                                             sizeof *p->launch.words);
+    if (!p->launch.words) return LFUSE_ERR_MEMORY;
     memset(p->buffers, 0, sizeof p->buffers);
     op->nportions++;
     *added = p;
@@ -257,20 +254,19 @@ static lfuse_status new_bundle_op(int nmembers, lfuse__bundle_op **made)
     const size_t n = (size_t)nmembers;
     lfuse__bundle_op *op = calloc(1, sizeof *op);
 
-    if (op) {
-        op->nmembers = nmembers;
-        op->members = calloc(n, sizeof *op->members);
-        op->of = calloc(n, sizeof *op->of);
-        op->memory = calloc(n * LFUSE__MAX_OPERANDS, sizeof *op->memory);
-        op->groups = calloc(n, sizeof *op->groups);
-        op->placed = calloc(n, sizeof *op->placed);
-        if (op->members && op->of && op->memory && op->groups && op->placed) {
-            *made = op;
-            return LFUSE_OK;
-        }
+    if (!op) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%zu bytes)", sizeof *op);
+    op->nmembers = nmembers;
+    op->members = lfuse__arena_array(&op->arena, n, sizeof *op->members);
+    op->of = lfuse__arena_array(&op->arena, n, sizeof *op->of);
+    op->memory = lfuse__arena_array(&op->arena, n * LFUSE__MAX_OPERANDS, sizeof *op->memory);
+    op->groups = lfuse__arena_array(&op->arena, n, sizeof *op->groups);
+    op->placed = lfuse__arena_array(&op->arena, n, sizeof *op->placed);
+    if (op->members && op->of && op->memory && op->groups && op->placed) {
+        *made = op;
+        return LFUSE_OK;
     }
     destroy_bundle_op(op);
-    return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%d kernels in one launch)", nmembers);
+    return LFUSE_ERR_MEMORY;
 }
 
 static int members_of(const lfuse__bundle *b)
@@ -321,12 +317,7 @@ static lfuse_status make_launch(lfuse__instantiation *ctx, lfuse__sharer *sharer
     status = new_bundle_op(members_of(wanted), made);
     if (!status) {
         status = lfuse__body_bundle(in->plan->body, in->plan->dev, wanted, &(*made)->kernel, &(*made)->bundle);
-        if (status) {
-            destroy_bundle_op(*made);
-            *made = NULL;
-        } else {
-            take_members(in, *made, sharers, children, count, launch);
-        }
+        if (!status) take_members(in, *made, sharers, children, count, launch);
     }
     lfuse__bundle_destroy(wanted);
     return status;
@@ -369,48 +360,36 @@ static void put_in_order(lfuse_instance *in, const lfuse__step *step, const chil
     }
 }
 
-static lfuse_status share(lfuse__instantiation *ctx, const lfuse__step *step, const child *children, int first)
+static lfuse_status share(lfuse__instantiation *ctx, const lfuse__step *step, const child *children, int first,
+                          lfuse__arena *memory)
 {
     lfuse_instance *in = ctx->in;
     const size_t n = (size_t)step->nchildren;
-    lfuse__sharer *sharers = calloc(n, sizeof *sharers);
-    lfuse__kernel_class *empty = calloc(n, sizeof *empty);
-    lfuse__bundle_op **bundles = calloc(n, sizeof *bundles);
-    lfuse__operation *list = calloc((size_t)(in->noperations - first) + n, sizeof *list);
+    lfuse__sharer *sharers = lfuse__arena_array(memory, n, sizeof *sharers);
+    lfuse__kernel_class *empty = lfuse__arena_array(memory, n, sizeof *empty);
+    lfuse__bundle_op **bundles = lfuse__arena_array(memory, n, sizeof *bundles);
+    lfuse__operation *list = lfuse__arena_array(memory, (size_t)(in->noperations - first) + n, sizeof *list);
     lfuse_status status = LFUSE_OK;
-    int i, launches = 0, made = 0;
+    int i, launches;
 
-    if (!sharers || !empty || !bundles || !list) {
-        status = lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%d kernels)", step->nchildren);
-        goto err_free_all;
-    }
+    if (!sharers || !empty || !bundles || !list) return LFUSE_ERR_MEMORY;
     for (i = 0; i < step->nchildren; i++) {
-        if (children[i].main < 0) {
-            empty_class(in, &step->children[i], &sharers[i], &empty[i]);
-        } else {
-            sharers[i].k = &in->operations[children[i].main].as.kernel->k;
-        }
+        if (children[i].main < 0) empty_class(in, &step->children[i], &sharers[i], &empty[i]);
+        else sharers[i].k = &in->operations[children[i].main].as.kernel->k;
     }
-    status = lfuse__bundle_share(in->facts, sharers, step->nchildren, &launches);
-    if (!status && launches > 1)
+    LFUSE__TRY(lfuse__bundle_share(in->facts, sharers, step->nchildren, &launches));
+    if (launches > 1)
         lfuse__log(LFUSE_LOG_DEBUG,
                    "%s: a bundle of %d kernels takes %d launches: unlike work-groups, or more than the "
                    "%u bytes of an argument block", in->facts->info.name, step->nchildren, launches,
                    in->facts->info.max_argument_bytes);
-    for (i = 0; i < launches && !status; i++, made++)
+    for (i = 0; i < launches && !status; i++)
         status = make_launch(ctx, sharers, children, step->nchildren, i, &bundles[i]);
     for (i = first; i < in->noperations && !status; i++)
         if (in->operations[i].row == &lfuse__kernel_operation && in->operations[i].as.kernel)
             status = lfuse__kernel_op_take(ctx, in->operations[i].as.kernel);
     if (!status) put_in_order(in, step, children, first, bundles, launches, list);
-    else
-        for (i = 0; i < made; i++) destroy_bundle_op(bundles[i]);
-
-err_free_all:
-    free(list);
-    free(bundles);
-    free(empty);
-    free(sharers);
+    for (i = 0; i < launches && status; i++) destroy_bundle_op(bundles[i]);
     return status;
 }
 
@@ -436,18 +415,18 @@ static bool write_one_tensor(const lfuse_instance *in, const lfuse__step *step)
 lfuse_status lfuse__instantiate_bundle(lfuse__instantiation *ctx, const lfuse__step *step)
 {
     const int first = ctx->in->noperations;
-    child *children;
+    lfuse__arena memory = { NULL };
     lfuse_status status;
+    child *children;
     int i;
 
     if (write_one_tensor(ctx->in, step)) {
         for (i = 0; i < step->nchildren; i++) LFUSE__TRY(lfuse__instantiate_kernel(ctx, &step->children[i]));
         return LFUSE_OK;
     }
-    children = calloc((size_t)step->nchildren + 1, sizeof *children);
-    if (!children) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%d kernels)", step->nchildren);
-    status = instantiate_children(ctx, step, children);
-    if (!status && ctx->in->noperations > first) status = share(ctx, step, children, first);
-    free(children);
+    children = lfuse__arena_array(&memory, (size_t)step->nchildren, sizeof *children);
+    status = children ? instantiate_children(ctx, step, children) : LFUSE_ERR_MEMORY;
+    if (!status && ctx->in->noperations > first) status = share(ctx, step, children, first, &memory);
+    lfuse__arena_free(&memory);
     return status;
 }

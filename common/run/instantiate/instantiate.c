@@ -246,17 +246,14 @@ static lfuse_status instantiate_from(lfuse__instantiation *ctx, const lfuse__sta
     return instantiate_stage(ctx, stage);
 }
 
-static lfuse_status lay_out_scratch(lfuse_instance *in)
+static lfuse_status lay_out(lfuse_instance *in, lfuse__arena *memory)
 {
-    const size_t n = (size_t)in->nbuffers + 1;
-    uint64_t *bytes = calloc(n, sizeof *bytes), *offsets = calloc(n, sizeof *offsets);
-    int *first = calloc(n, sizeof *first), *last = calloc(n, sizeof *last), i;
-    lfuse_status status = LFUSE_OK;
+    const size_t n = (size_t)in->nbuffers;
+    uint64_t *bytes = lfuse__arena_array(memory, n, sizeof *bytes);
+    uint64_t *offsets = lfuse__arena_array(memory, n, sizeof *offsets);
+    int *first = lfuse__arena_array(memory, n, sizeof *first), *last = lfuse__arena_array(memory, n, sizeof *last), i;
 
-    if (!bytes || !offsets || !first || !last) {
-        status = lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%zu buffers)", n);
-        goto err_free_all;
-    }
+    if (!bytes || !offsets || !first || !last) return LFUSE_ERR_MEMORY;
     for (i = 0; i < in->nbuffers; i++) {
         first[i] = in->buffers[i].first;
         last[i] = in->buffers[i].last;
@@ -269,12 +266,15 @@ static lfuse_status lay_out_scratch(lfuse_instance *in)
         if (bytes[i] && in->operations[first[i]].prepare && offsets[i] + bytes[i] > in->prepare_bytes)
             in->prepare_bytes = offsets[i] + bytes[i];
     }
+    return LFUSE_OK;
+}
 
-err_free_all:
-    free(last);
-    free(first);
-    free(offsets);
-    free(bytes);
+static lfuse_status lay_out_scratch(lfuse_instance *in)
+{
+    lfuse__arena memory = { NULL };
+    const lfuse_status status = lay_out(in, &memory);
+
+    lfuse__arena_free(&memory);
     return status;
 }
 

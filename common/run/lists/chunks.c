@@ -7,21 +7,12 @@ static int64_t chunks_of(int64_t elements, int64_t length)
     return elements / length + (elements % length != 0);
 }
 
-int64_t lfuse__chunk_length(int64_t elements, int64_t most, unsigned compute_units)
+int64_t lfuse__chunk_length(int64_t elements, int64_t least, int64_t most, unsigned compute_units)
 {
     const int64_t wanted = 8 * (int64_t)(compute_units ? compute_units : 1);
     int64_t length = most;
 
-    while (length > LFUSE__SEGMENT && elements / length < wanted) length /= 2;
-    return length;
-}
-
-int64_t lfuse__chunk_cells(int64_t cells, unsigned compute_units)
-{
-    const int64_t wanted = 8 * (int64_t)(compute_units ? compute_units : 1);
-    int64_t length = LFUSE__SEGMENT;
-
-    while (length > 8 && cells / length < wanted) length /= 2;
+    while (length > least && elements / length < wanted) length /= 2;
     return length;
 }
 
@@ -46,14 +37,12 @@ void lfuse__chunk_firsts(int64_t members, const int64_t *sizes, int64_t length, 
 
 void lfuse__chunk_fill(int64_t members, const int64_t *sizes, int64_t length, lfuse__chunk *chunks, uint64_t *first)
 {
-    int64_t m, at = 0, start;
+    int64_t m, start;
 
-    for (m = 0; m < members; m++) {
-        first[m] = (uint64_t)at;
+    lfuse__chunk_firsts(members, sizes, length, first);
+    for (m = 0; m < members; m++)
         for (start = 0; start < sizes[m]; start += length) {
             const int64_t left = sizes[m] - start;
-            chunks[at++] = (lfuse__chunk){ (uint32_t)m, (uint32_t)(left < length ? left : length), (uint64_t)start };
+            *chunks++ = (lfuse__chunk){ (uint32_t)m, (uint32_t)(left < length ? left : length), (uint64_t)start };
         }
-    }
-    first[members] = (uint64_t)at;
 }

@@ -5,10 +5,11 @@
 
 #include "common/kernels/kernel.h"
 
-/* Elements of a chunk, `most` (a segment times a power of 2) or so few that the device's units have work. */
-int64_t lfuse__chunk_length(int64_t elements, int64_t most, unsigned compute_units);
-/* Segments of rows and columns, each the work of a few items or of a team. */
-int64_t lfuse__chunk_cells(int64_t cells, unsigned compute_units);
+/*
+ * Elements of a chunk: `most`, or so few that the compute units have work, `least` at least. `most` is
+ * `least` times a power of 2.
+ */
+int64_t lfuse__chunk_length(int64_t elements, int64_t least, int64_t most, unsigned compute_units);
 int64_t lfuse__chunk_count(int64_t members, const int64_t *sizes, int64_t length);
 /* first[members + 1] alone, as of the next. */
 void lfuse__chunk_firsts(int64_t members, const int64_t *sizes, int64_t length, uint64_t *first);

@@ -9,56 +9,42 @@
 #include "common/base/error.h"
 #include "common/run/lists/list_op.h"
 
-static uint64_t *words_of(const lfuse__list_op *op, int batch)
+static uint64_t *words_of(const lfuse__list_block *b, int batch)
 {
-    return op->words + (size_t)batch * op->nwords;
-}
-
-static uint64_t *fold_words_of(const lfuse__list_op *op, int batch)
-{
-    return op->fold_words + (size_t)batch * op->fold_nwords;
-}
-
-static const uint64_t *entry_of(const lfuse__list_op *op, int operand, int64_t m)
-{
-    return op->fresh + 2 * (operand * op->places + m);
+    return b->words + (size_t)batch * b->nwords;
 }
 
 static void put_member(lfuse__list_op *op, int batch, int64_t m)
 {
     const lfuse__list_batch *b = &op->batches[batch];
     const uint64_t first = op->first[m] - (uint64_t)b->first_chunk;
-    const int place = (int)(m - b->first_member);
+    int i;
 
-    lfuse__carried_place(&op->k, lfuse__list_carry(op), place, first, op->tails[m], entry_of(op, 0, m), 2 * op->places,
-                         words_of(op, batch));
-    if (op->fold_nwords)
-        lfuse__carried_place(&op->k, LFUSE__CARRY_FOLD, place, first, op->tails[m], entry_of(op, 0, m), 2 * op->places,
-                             fold_words_of(op, batch));
+    for (i = 0; i < 2 && op->blocks[i].nwords; i++)
+        lfuse__carried_place(&op->k, op->blocks[i].carry, (int)(m - b->first_member), first, op->tails[m],
+                             op->fresh + 2 * m, 2 * op->places, words_of(&op->blocks[i], batch));
 }
 
 static lfuse_status make_room(lfuse__list_op *op)
 {
-    const size_t n = (size_t)op->nbatches;
     uint64_t *p;
+    int i;
 
-    if (op->nbatches <= op->words_capacity) return LFUSE_OK;
-    op->words_capacity = 0;
-    p = realloc(op->words, n * op->nwords * sizeof *p);
-    if (p) op->words = p;
-    if (p && op->fold_nwords) {
-        p = realloc(op->fold_words, n * op->fold_nwords * sizeof *p);
-        if (p) op->fold_words = p;
+    if (op->nbatches <= op->block_capacity) return LFUSE_OK;
+    op->block_capacity = 0;
+    for (i = 0; i < 2 && op->blocks[i].nwords; i++) {
+        p = realloc(op->blocks[i].words, (size_t)op->nbatches * op->blocks[i].nwords * sizeof *p);
+        if (!p) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%d launches over a list)", op->nbatches);
+        op->blocks[i].words = p;
     }
-    if (!p) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%zu launches over a list)", n);
-    op->words_capacity = op->nbatches;
+    op->block_capacity = op->nbatches;
     return LFUSE_OK;
 }
 
 lfuse_status lfuse__list_args_fill(lfuse__list_op *op)
 {
-    int i;
     int64_t m;
+    int i, k;
 
     LFUSE__TRY(make_room(op));
     for (i = 0; i < op->nbatches; i++) {
@@ -66,13 +52,13 @@ lfuse_status lfuse__list_args_fill(lfuse__list_op *op)
         const int64_t end = b->first_member + b->members;
         if (b->chunks >= UINT32_MAX)
             return lfuse__error(LFUSE_ERR_OVERFLOW, "more than 2^32 - 2 chunks in the arguments of a launch");
-        memset(words_of(op, i), 0, op->nwords * sizeof *op->words);
-        if (op->fold_nwords) memset(fold_words_of(op, i), 0, op->fold_nwords * sizeof *op->words);
+        for (k = 0; k < 2 && op->blocks[k].nwords; k++)
+            memset(words_of(&op->blocks[k], i), 0, op->blocks[k].nwords * sizeof *op->blocks[k].words);
         if (!b->members) put_member(op, i, b->first_member); /* what an empty list has is the numbers of all of it */
         for (m = b->first_member; m < end; m++) put_member(op, i, m);
-        lfuse__carried_end(&op->k, lfuse__list_carry(op), (int)b->members, (uint64_t)b->chunks, words_of(op, i));
-        if (op->fold_nwords)
-            lfuse__carried_end(&op->k, LFUSE__CARRY_FOLD, (int)b->members, (uint64_t)b->chunks, fold_words_of(op, i));
+        for (k = 0; k < 2 && op->blocks[k].nwords; k++)
+            lfuse__carried_end(&op->k, op->blocks[k].carry, (int)b->members, (uint64_t)b->chunks,
+                               words_of(&op->blocks[k], i));
     }
     return LFUSE_OK;
 }
@@ -95,19 +81,11 @@ void lfuse__list_args_change(lfuse__list_op *op, int64_t first, int64_t count)
     }
 }
 
-uint64_t *lfuse__list_args_words(lfuse__list_op *op, int batch, const lfuse__packed *p)
+uint64_t *lfuse__list_args_words(lfuse__list_op *op, int block, int batch, const lfuse__packed *p)
 {
-    uint64_t *words = words_of(op, batch);
+    uint64_t *words = words_of(&op->blocks[block], batch);
 
     memcpy(words, p->words, p->nwords * sizeof *words);
-    words[LFUSE__MULTI_LENGTH] = (uint64_t)op->length;
-    return words;
-}
-
-uint64_t *lfuse__list_args_fold_words(lfuse__list_op *op, int batch, const lfuse__packed *p)
-{
-    uint64_t *words = fold_words_of(op, batch);
-
-    memcpy(words, p->words, p->nwords * sizeof *words);
+    if (block == LFUSE__LIST_BLOCK) words[LFUSE__MULTI_LENGTH] = (uint64_t)op->length;
     return words;
 }

@@ -19,8 +19,8 @@ static void place_tables(lfuse__list_op *op, int batch, lfuse__bmem **buffers, l
     args->words = p->words;
     if (op->transport == LFUSE_TRANSPORT_ARGS) {
         if (op->device) buffers[0] = op->device->mem;
-        args->words = lfuse__list_args_words(op, batch, p);
-        args->nwords = op->nwords;
+        args->words = lfuse__list_args_words(op, LFUSE__LIST_BLOCK, batch, p);
+        args->nwords = op->blocks[LFUSE__LIST_BLOCK].nwords;
         return;
     }
     addresses = lfuse__list_addresses(op, &offset);

@@ -6,24 +6,6 @@
 #include "common/run/lists/list_op.h"
 #include "common/run/operations/operations.h"
 
-/* Of the list, or of its member. */
-static lfuse_status nothing(const lfuse_instance *in, int list, int64_t member)
-{
-    lfuse__strbuf name = LFUSE__STRBUF_INIT;
-    lfuse_status status;
-
-    lfuse__list_print(in->body, list, in->plan->graph, &name);
-    status = lfuse__strbuf_check(&name);
-    if (!status && member < 0)
-        status = lfuse__error(LFUSE_ERR_SHAPE, "list \"%s\" has no members: there is nothing to choose from",
-                              name.data);
-    else if (!status)
-        status = lfuse__error(LFUSE_ERR_SHAPE, "member %" PRId64 " of list \"%s\" has no elements: there is nothing "
-                              "to choose from", member, name.data);
-    lfuse__strbuf_free(&name);
-    return status;
-}
-
 lfuse_status lfuse__list_check_members(const lfuse_instance *in, const lfuse__step *step)
 {
     const lfuse_list *l = lfuse__list_of(in, step->lists.list);
@@ -35,10 +17,12 @@ lfuse_status lfuse__list_check_members(const lfuse_instance *in, const lfuse__st
         if (instr->kind != LFUSE__I_REDUCE && instr->kind != LFUSE__I_TOTAL) continue;
         if (!lfuse__reduce_needs_elements((lfuse__reduce)instr->op)) continue;
         if (instr->kind == LFUSE__I_TOTAL && !l->count)
-            return nothing(in, step->lists.list, -1);
+            return lfuse__error(LFUSE_ERR_SHAPE, "list \"%s\" has no members: there is nothing to choose from",
+                                lfuse__list_name(in, step->lists.list));
         for (m = 0; m < l->count && instr->kind == LFUSE__I_REDUCE; m++)
             if (!l->members[m].elements)
-                return nothing(in, step->lists.list, m);
+                return lfuse__error(LFUSE_ERR_SHAPE, "member %" PRId64 " of list \"%s\" has no elements: there is "
+                                    "nothing to choose from", m, lfuse__list_name(in, step->lists.list));
     }
     return LFUSE_OK;
 }
@@ -77,15 +61,6 @@ static lfuse__bmem *describe(const lfuse_instance *in, const lfuse__list_op *op,
     return at.mem;
 }
 
-static lfuse_status launch(lfuse_stream *s, lfuse__kernel *kernel, const lfuse__packed *p, unsigned nbuffers,
-                           lfuse__bmem *const *buffers, unsigned nwords, const uint64_t *words)
-{
-    const lfuse__launch_args args = { .groups = p->groups, .group = p->group, .nbuffers = nbuffers,
-                                      .buffers = buffers, .nwords = nwords, .words = words };
-
-    return lfuse__launch(s, kernel, &args);
-}
-
 static lfuse_status launch_partial(lfuse_instance *in, lfuse__list_op *op, lfuse_stream *s, int batch,
                                    lfuse__members_part *part, lfuse__bmem *scratch)
 {
@@ -100,8 +75,9 @@ static lfuse_status launch_fold(lfuse_instance *in, lfuse__list_op *op, lfuse_st
                                 lfuse__members_part *part, lfuse__bmem *scratch)
 {
     const lfuse__list_batch *b = &op->batches[batch];
+    const bool carried = op->transport == LFUSE_TRANSPORT_ARGS;
     lfuse__bmem *buffers[3 + LFUSE__MAX_SLOTS] = { scratch, op->device->mem };
-    const unsigned nbuffers = 3 + lfuse__list_blocks(in, b, buffers + 3);
+    lfuse__launch_args args = { .nbuffers = 3 + lfuse__list_blocks(in, b, buffers + 3), .buffers = buffers };
     lfuse__packed *p = &op->packed;
     uint64_t addresses;
 
@@ -110,15 +86,17 @@ static lfuse_status launch_fold(lfuse_instance *in, lfuse__list_op *op, lfuse_st
     part->first_member = b->first_member;
     part->table = (uint64_t)b->first_chunk;
     part->entries = 0;
-    if (op->transport == LFUSE_TRANSPORT_ARGS) {
-        LFUSE__TRY(lfuse__members_fold_pack(&op->k, in->facts, part, p));
-        return launch(s, op->kernel, p, nbuffers, buffers, op->fold_nwords, lfuse__list_args_fold_words(op, batch, p));
+    if (!carried) {
+        buffers[2] = lfuse__list_addresses(op, &addresses)->mem;
+        part->table = op->device->offset + op->firsts_at + 8 * (uint64_t)b->first_member;
+        part->entries = addresses + 16 * (uint64_t)b->first_member;
     }
-    buffers[2] = lfuse__list_addresses(op, &addresses)->mem;
-    part->table = op->device->offset + op->firsts_at + 8 * (uint64_t)b->first_member;
-    part->entries = addresses + 16 * (uint64_t)b->first_member;
     LFUSE__TRY(lfuse__members_fold_pack(&op->k, in->facts, part, p));
-    return launch(s, op->kernel, p, nbuffers, buffers, p->nwords, p->words);
+    args.groups = p->groups;
+    args.group = p->group;
+    args.nwords = carried ? op->blocks[LFUSE__FOLD_BLOCK].nwords : p->nwords;
+    args.words = carried ? lfuse__list_args_words(op, LFUSE__FOLD_BLOCK, batch, p) : p->words;
+    return lfuse__launch(s, op->kernel, &args);
 }
 
 lfuse_status lfuse__list_run_members(lfuse_instance *in, lfuse__list_op *op, lfuse_stream *s)

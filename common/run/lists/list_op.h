@@ -33,6 +33,14 @@ typedef struct lfuse__list_span {
 } lfuse__list_span;
 enum { LFUSE__LIST_SPANS = 16 };
 
+/* The argument block of one of the kernels. */
+typedef struct lfuse__list_block {
+    lfuse__carry carry;
+    unsigned nwords; /* 0: there is no such kernel */
+    uint64_t *words; /* [nwords] for each batch */
+} lfuse__list_block;
+enum { LFUSE__LIST_BLOCK, LFUSE__FOLD_BLOCK };
+
 struct lfuse__list_op {
     const lfuse__step *step;
     lfuse__arena memory;      /* of the arrays whose lengths follow from the lists */
@@ -56,9 +64,8 @@ struct lfuse__list_op {
     bool moved;               /* `fresh` may differ, in these spans; nspans -1: anywhere */
     int nspans;
     lfuse__list_span spans[LFUSE__LIST_SPANS];
-    uint64_t *words, *fold_words; /* ARGS: [words_capacity][nwords] of each batch's launches */
-    unsigned nwords, fold_nwords; /* fold_nwords: 0 where nothing is reduced */
-    int words_capacity;
+    lfuse__list_block blocks[2]; /* ARGS: of the kernel over chunks, and of the fold */
+    int block_capacity;          /* batches that these have room for */
     lfuse__list_version *versions; /* UNIFIED: [nversions] address tables */
     int nversions, version;        /* the one that runs now read; -1: none yet */
     lfuse__list_trace traces[LFUSE__MAX_OPERANDS];
@@ -77,6 +84,12 @@ int lfuse__list_rank(const lfuse_instance *in, int list);
 static inline const lfuse_list *lfuse__list_of(const lfuse_instance *in, int list)
 {
     return list < in->plan->nnames ? in->kept[list].list : &in->products[list - in->plan->nnames];
+}
+
+/* For messages. */
+static inline const char *lfuse__list_name(const lfuse_instance *in, int list)
+{
+    return list < in->plan->nnames ? in->plan->names[list].text : in->product_names[list - in->plan->nnames];
 }
 
 static inline bool lfuse__list_reduces(const lfuse__list_op *op)
@@ -135,9 +148,8 @@ lfuse_status lfuse__list_follow(lfuse_instance *in, lfuse__list_op *op, const lf
 lfuse_status lfuse__list_args_fill(lfuse__list_op *op);
 /* Those of members that moved. */
 void lfuse__list_args_change(lfuse__list_op *op, int64_t first, int64_t count);
-/* A batch's words with what this launch has packed. */
-uint64_t *lfuse__list_args_words(lfuse__list_op *op, int batch, const lfuse__packed *p);
-uint64_t *lfuse__list_args_fold_words(lfuse__list_op *op, int batch, const lfuse__packed *p);
+/* A batch's words in one of op->blocks, with what this launch has packed. */
+uint64_t *lfuse__list_args_words(lfuse__list_op *op, int block, int batch, const lfuse__packed *p);
 
 /* ---- list_unified.c ---- */
 lfuse_status lfuse__list_version_add(lfuse_instance *in, lfuse__list_op *op);
@@ -148,9 +160,6 @@ const lfuse__range *lfuse__list_version_range(const lfuse__list_op *op);
 
 /* ---- list_tables.c ---- */
 lfuse_status lfuse__list_make_tables(lfuse_instance *in, lfuse__list_op *op, const lfuse_list *l);
-/* Waits for the copy, on the device's own stream, and for nothing else. */
-lfuse_status lfuse__list_upload(lfuse_device *dev, lfuse__range *to, uint64_t offset, const void *host,
-                                uint64_t bytes);
 /* `fresh` and the batches, from where the operands are now. */
 lfuse_status lfuse__list_make_entries(lfuse_instance *in, lfuse__list_op *op);
 /* The entry of one member, which needs no slot. */

@@ -19,8 +19,8 @@ static factor factor_of(const lfuse__member *x, bool transposed)
     return transposed ? (factor){ x->matrices, x->columns, x->rows } : (factor){ x->matrices, x->rows, x->columns };
 }
 
-static lfuse_status size_member(const lfuse__product_list *p, const lfuse_list *const *lists, const char *const *names,
-                                int64_t m, lfuse__member *made)
+static lfuse_status size_member(const lfuse__product_list *p, const lfuse_list *const lists[2],
+                                const char *const names[2], int64_t m, lfuse__member *made)
 {
     const factor a = factor_of(&lists[0]->members[m], p->transposed[0]),
                  b = factor_of(&lists[1]->members[m], p->transposed[1]);
@@ -42,9 +42,10 @@ static lfuse_status size_member(const lfuse__product_list *p, const lfuse_list *
     return LFUSE_OK;
 }
 
-static lfuse_status size_members(lfuse_instance *in, const lfuse__product_list *p, const lfuse_list *const *lists,
-                                 const char *const *names, lfuse_list *made)
+static lfuse_status size_list(lfuse_instance *in, const lfuse__product_list *p, lfuse_list *made)
 {
+    const lfuse_list *lists[2] = { lfuse__list_of(in, p->factors[0]), lfuse__list_of(in, p->factors[1]) };
+    const char *names[2] = { lfuse__list_name(in, p->factors[0]), lfuse__list_name(in, p->factors[1]) };
     int64_t m;
 
     if (lists[0]->count != lists[1]->count)
@@ -62,30 +63,32 @@ static lfuse_status size_members(lfuse_instance *in, const lfuse__product_list *
     return LFUSE_OK;
 }
 
-static lfuse_status size_list(lfuse_instance *in, const lfuse__product_list *p, lfuse_list *made)
+static lfuse_status name_list(lfuse_instance *in, int product)
 {
-    const lfuse_list *lists[2] = { lfuse__list_of(in, p->factors[0]), lfuse__list_of(in, p->factors[1]) };
-    lfuse__strbuf a = LFUSE__STRBUF_INIT, b = LFUSE__STRBUF_INIT;
+    lfuse__strbuf text = LFUSE__STRBUF_INIT;
     lfuse_status status;
+    char *copy;
 
-    lfuse__list_print(in->body, p->factors[0], in->plan->graph, &a);
-    lfuse__list_print(in->body, p->factors[1], in->plan->graph, &b);
-    status = lfuse__strbuf_check(&a);
-    if (!status) status = lfuse__strbuf_check(&b);
-    if (!status) status = size_members(in, p, lists, (const char *const[]){ a.data, b.data }, made);
-    lfuse__strbuf_free(&b);
-    lfuse__strbuf_free(&a);
-    return status;
+    lfuse__list_print(in->body, in->plan->nnames + product, in->plan->graph, &text);
+    status = lfuse__strbuf_check(&text);
+    copy = status ? NULL : lfuse__arena_array(&in->memory, text.length + 1, 1);
+    if (copy) in->product_names[product] = memcpy(copy, text.data, text.length + 1);
+    lfuse__strbuf_free(&text);
+    return copy ? LFUSE_OK : LFUSE_ERR_MEMORY;
 }
 
 lfuse_status lfuse__list_products_size(lfuse_instance *in)
 {
     int i;
 
+    if (!in->body->nlists) return LFUSE_OK;
     in->products = lfuse__arena_array(&in->memory, (size_t)in->body->nlists, sizeof *in->products);
-    if (!in->products) return LFUSE_ERR_MEMORY;
-    for (i = 0; i < in->body->nlists; i++)
+    in->product_names = lfuse__arena_array(&in->memory, (size_t)in->body->nlists, sizeof *in->product_names);
+    if (!in->products || !in->product_names) return LFUSE_ERR_MEMORY;
+    for (i = 0; i < in->body->nlists; i++) {
+        LFUSE__TRY(name_list(in, i));
         LFUSE__TRY(size_list(in, &in->body->lists[i], &in->products[i]));
+    }
     return LFUSE_OK;
 }
 

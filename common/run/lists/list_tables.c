@@ -18,26 +18,14 @@ typedef struct lfuse__list_shape {
     int64_t matrices, rows, columns, elements, rank;
 } lfuse__list_shape;
 
-enum { LIST_ALIGNMENT = 128 /* elements between members in a buffer of the whole list */ };
+enum {
+    LIST_ALIGNMENT = 128, /* elements between members in a buffer of the whole list */
+    LEAST_CELLS = 8       /* segments of rows or columns in a chunk: each is the work of a few items or of a team */
+};
 
 int64_t lfuse__list_padded(int64_t elements)
 {
     return (elements + LIST_ALIGNMENT - 1) / LIST_ALIGNMENT * LIST_ALIGNMENT;
-}
-
-/* Tables are uploaded on the device's own stream, which waits for nothing but the copy. */
-lfuse_status lfuse__list_upload(lfuse_device *dev, lfuse__range *to, uint64_t offset, const void *host, uint64_t bytes)
-{
-    lfuse_stream *s;
-    lfuse_status status;
-
-    if (!bytes) return LFUSE_OK;
-    LFUSE__TRY(lfuse__device_stream(dev, &s));
-    lfuse__device_lock_sync(dev);
-    status = lfuse__write(s, to, offset, host, bytes);
-    if (!status) status = lfuse__stream_sync(s);
-    lfuse__device_unlock_sync(dev);
-    return status;
 }
 
 /* Bytes of what kernels read of one member. */
@@ -93,10 +81,12 @@ static lfuse_status walked_sizes(const lfuse_instance *in, lfuse__list_op *op, c
 
 static int64_t chunk_length(const lfuse_instance *in, const lfuse__list_op *op, int64_t all)
 {
+    const unsigned units = in->facts->info.compute_units;
+
     if (lfuse__list_multiplies(op)) return 1; /* a block */
-    if (lfuse__list_lines(op)) return lfuse__chunk_cells(all, in->facts->info.compute_units);
+    if (lfuse__list_lines(op)) return lfuse__chunk_length(all, LEAST_CELLS, LFUSE__SEGMENT, units);
     if (lfuse__list_reduces(op)) return LFUSE__SEGMENT;
-    return lfuse__chunk_length(all, lfuse__multi_chunk(&op->k, in->facts), in->facts->info.compute_units);
+    return lfuse__chunk_length(all, LFUSE__SEGMENT, lfuse__multi_chunk(&op->k, in->facts), units);
 }
 
 /* Where members are in the operand, if that is a buffer of the whole list. */
@@ -144,18 +134,22 @@ static lfuse_status make_device_tables(lfuse_instance *in, lfuse__list_op *op, c
     if (lfuse__list_needs_sizes(op->step)) put_shapes(in, op, l, host + op->elements_at);
     status = unified ? lfuse__range_create_unified(dev, bytes, &op->device)
                      : lfuse__range_create(dev, op->addresses_at + addresses, &op->device);
-    if (!status) status = lfuse__list_upload(dev, op->device, 0, host, bytes);
+    if (!status) status = lfuse__table_upload(dev, op->device, 0, host, bytes);
     free(host);
     return status;
+}
+
+static void make_block(lfuse__list_op *op, int block, lfuse__carry carry)
+{
+    op->blocks[block] = (lfuse__list_block){ .carry = carry, .nwords = lfuse__carried_words(&op->k, carry) };
 }
 
 static lfuse_status make_transport(lfuse_instance *in, lfuse__list_op *op, const lfuse_list *l, const int64_t *sizes)
 {
     if (op->transport == LFUSE_TRANSPORT_ARGS) {
         lfuse__chunk_firsts(op->members, sizes, op->length, op->first);
-        op->nwords = lfuse__carried_words(&op->k, lfuse__list_carry(op));
-        if (lfuse__list_reduces(op) && !lfuse__list_lines(op))
-            op->fold_nwords = lfuse__carried_words(&op->k, LFUSE__CARRY_FOLD);
+        make_block(op, LFUSE__LIST_BLOCK, lfuse__list_carry(op));
+        if (lfuse__list_reduces(op) && !lfuse__list_lines(op)) make_block(op, LFUSE__FOLD_BLOCK, LFUSE__CARRY_FOLD);
         return lfuse__list_reduces(op) || lfuse__list_needs_sizes(op->step) || lfuse__list_counts(op->step)
                    ? make_device_tables(in, op, l, sizes)
                    : LFUSE_OK;
@@ -336,23 +330,10 @@ lfuse_status lfuse__list_make_entries(lfuse_instance *in, lfuse__list_op *op)
     return LFUSE_OK;
 }
 
-/* Writes what differs in words [from, end), in stretches that one launch can carry. */
-static lfuse_status update_words(lfuse__list_op *op, lfuse_stream *s, bool all, int64_t from, int64_t end)
+static lfuse_status update_words(lfuse__list_op *op, lfuse_stream *s, bool all, int64_t first, int64_t count)
 {
-    int64_t i = from, n;
-
-    while (i < end) {
-        if (!all && op->entries[i] == op->fresh[i]) {
-            i++;
-            continue;
-        }
-        n = end - i < LFUSE__TABLE_WORDS ? end - i : LFUSE__TABLE_WORDS;
-        LFUSE__TRY(lfuse__table_write(s, op->table, op->device, op->addresses_at + (uint64_t)i * 8, op->fresh + i,
-                                      (int)n));
-        memcpy(op->entries + i, op->fresh + i, (size_t)n * sizeof *op->entries);
-        i += n;
-    }
-    return LFUSE_OK;
+    return lfuse__table_update(s, op->table, op->device, op->addresses_at + 8 * (uint64_t)first, op->entries + first,
+                               op->fresh + first, (size_t)count, all);
 }
 
 lfuse_status lfuse__list_update_table(lfuse__list_op *op, lfuse_stream *s)
@@ -363,8 +344,7 @@ lfuse_status lfuse__list_update_table(lfuse__list_op *op, lfuse_stream *s)
     if (all || op->nspans < 0) LFUSE__TRY(update_words(op, s, all, 0, 2 * op->places * op->step->noperands));
     for (i = 0; i < op->nspans && !all; i++) {
         const lfuse__list_span *span = &op->spans[i];
-        const int64_t from = 2 * (span->operand * op->places + span->first);
-        LFUSE__TRY(update_words(op, s, false, from, from + 2 * span->count));
+        LFUSE__TRY(update_words(op, s, false, 2 * (span->operand * op->places + span->first), 2 * span->count));
     }
     op->valid = true;
     return LFUSE_OK;

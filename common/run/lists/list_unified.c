@@ -109,7 +109,7 @@ static lfuse_status write_bytes(lfuse_instance *in, const lfuse__list_op *op, co
 {
     const char *from = (const char *)op->fresh + offset;
 
-    if (!v->range->host) return lfuse__list_upload(in->plan->dev, v->range, offset, from, bytes);
+    if (!v->range->host) return lfuse__table_upload(in->plan->dev, v->range, offset, from, bytes);
     memcpy((char *)v->range->host + offset, from, bytes);
     return LFUSE_OK;
 }

@@ -55,55 +55,34 @@ static bool same_matrices(const lfuse__member *a, const lfuse__member *b)
     return a->matrices == b->matrices && a->rows == b->rows && a->columns == b->columns;
 }
 
-static lfuse_status matrices_differ(const lfuse__member *a, const lfuse__member *b, int64_t m, const char *x,
-                                    const char *y)
-{
-    return lfuse__error(LFUSE_ERR_SHAPE, "member %" PRId64 " of list \"%s\" is %" PRId64 " matrices of %" PRId64 " x %"
-                        PRId64 ", of \"%s\" %" PRId64 " of %" PRId64 " x %" PRId64, m, x, a->matrices, a->rows,
-                        a->columns, y, b->matrices, b->rows, b->columns);
-}
-
 static bool is_matrix(const lfuse_instance *in, int name)
 {
     return lfuse__list_rank(in, name) == LFUSE_RANK_MATRIX;
 }
 
-static lfuse_status check_members(const lfuse_instance *in, int first, int other, lfuse__span span, const char *x,
-                                  const char *y)
+/* The members of `other` are as those of `first`, or as this span of theirs. */
+static lfuse_status check_pair(const lfuse_instance *in, int first, int other, lfuse__span span)
 {
-    const bool matrix = is_matrix(in, first) && is_matrix(in, other);
+    const bool matrix = is_matrix(in, first) && is_matrix(in, other), each = span != LFUSE__SPAN_MEMBERS;
     const lfuse_list *a = lfuse__list_of(in, first), *b = lfuse__list_of(in, other);
+    const char *x = lfuse__list_name(in, first), *y = lfuse__list_name(in, other);
     int64_t m;
 
     if (a->count != b->count)
         return lfuse__error(LFUSE_ERR_SHAPE, "list \"%s\" has %" PRId64 " members, \"%s\" %" PRId64, x, a->count, y,
                             b->count);
     for (m = 0; m < a->count; m++) {
+        const lfuse__member *p = &a->members[m], *q = &b->members[m];
         const int64_t wanted = lfuse__list_span_size(in, first, span, m);
-        if (b->members[m].elements != wanted)
+        if (q->elements != wanted)
             return lfuse__error(LFUSE_ERR_SHAPE, "member %" PRId64 " of list \"%s\" has %" PRId64 " elements, not %"
-                                PRId64 "%s%s", m, y, b->members[m].elements, wanted,
-                                span == LFUSE__SPAN_MEMBERS ? "" : span_words[span],
-                                span == LFUSE__SPAN_MEMBERS ? "" : x);
-        if (matrix && !same_matrices(&a->members[m], &b->members[m]))
-            return matrices_differ(&a->members[m], &b->members[m], m, x, y);
+                                PRId64 "%s%s", m, y, q->elements, wanted, each ? span_words[span] : "", each ? x : "");
+        if (matrix && !same_matrices(p, q))
+            return lfuse__error(LFUSE_ERR_SHAPE, "member %" PRId64 " of list \"%s\" is %" PRId64 " matrices of %" PRId64
+                                " x %" PRId64 ", of \"%s\" %" PRId64 " of %" PRId64 " x %" PRId64, m, x, p->matrices,
+                                p->rows, p->columns, y, q->matrices, q->rows, q->columns);
     }
     return LFUSE_OK;
-}
-
-static lfuse_status check_pair(const lfuse_instance *in, int first, int other, lfuse__span span)
-{
-    lfuse__strbuf x = LFUSE__STRBUF_INIT, y = LFUSE__STRBUF_INIT;
-    lfuse_status status;
-
-    lfuse__list_print(in->body, first, in->plan->graph, &x);
-    lfuse__list_print(in->body, other, in->plan->graph, &y);
-    status = lfuse__strbuf_check(&x);
-    if (!status) status = lfuse__strbuf_check(&y);
-    if (!status) status = check_members(in, first, other, span, x.data, y.data);
-    lfuse__strbuf_free(&y);
-    lfuse__strbuf_free(&x);
-    return status;
 }
 
 /* Kernels walk members flat but where products take matrices of them. */
@@ -232,7 +211,7 @@ static lfuse_status prime(lfuse_instance *in, lfuse__operation *operation)
     if (op->transport == LFUSE_TRANSPORT_UNIFIED) LFUSE__TRY(lfuse__list_publish(in, op, NULL));
     if (op->transport == LFUSE_TRANSPORT_TABLE) {
         memcpy(op->entries, op->fresh, bytes);
-        LFUSE__TRY(lfuse__list_upload(in->plan->dev, op->device, op->addresses_at, op->entries, bytes));
+        LFUSE__TRY(lfuse__table_upload(in->plan->dev, op->device, op->addresses_at, op->entries, bytes));
     }
     op->valid = true;
     op->moved = false;
@@ -266,8 +245,8 @@ static void destroy(lfuse__operation *operation)
     lfuse__range_release(op->device);
     lfuse__list_versions_destroy(op);
     lfuse__arena_free(&op->memory);
-    free(op->words);
-    free(op->fold_words);
+    free(op->blocks[LFUSE__LIST_BLOCK].words);
+    free(op->blocks[LFUSE__FOLD_BLOCK].words);
     free(op->batches);
     free(op);
 }

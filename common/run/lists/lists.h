@@ -5,12 +5,17 @@
 
 #include "common/run/instance.h"
 
+/* ---- table_write.c: tables of words in device memory ---- */
 /*
- * table_write.c: writes up to LFUSE__TABLE_WORDS words to byte `offset` of the range, as arguments of a launch of the
- * kernel that writes tables: a stream that is captured then holds the words.
+ * Makes a table hold `fresh`, [count] words, from byte `offset` of the range on: writes those that differ from `held`,
+ * which is what it holds, or all, and takes them over into `held`. The words are arguments of launches of the kernel
+ * that writes tables, so that a stream that is captured holds them.
  */
-lfuse_status lfuse__table_write(lfuse_stream *s, lfuse__kernel *kernel, const lfuse__range *to, uint64_t offset,
-                                const uint64_t *values, int count);
+lfuse_status lfuse__table_update(lfuse_stream *s, lfuse__kernel *kernel, const lfuse__range *to, uint64_t offset,
+                                 uint64_t *held, const uint64_t *fresh, size_t count, bool all);
+/* Copies from the host on the device's own stream, and waits for the copy alone. */
+lfuse_status lfuse__table_upload(lfuse_device *dev, lfuse__range *to, uint64_t offset, const void *host,
+                                 uint64_t bytes);
 
 /* ---- lists.c ---- */
 /* Adds the operation of a step over lists, unless the lists have no elements. */
