@@ -54,6 +54,22 @@ static lfuse_status check_summed(const lfuse__kernel_class *c)
     return LFUSE_OK;
 }
 
+lfuse_status lfuse__product_check_types(const lfuse__kernel_class *c)
+{
+    int j;
+
+    if (c->product.sum != LFUSE_F32 && c->product.sum != LFUSE_F64)
+        return lfuse__error(LFUSE_ERR_TYPE, "a product whose sums are of type %d", (int)c->product.sum);
+    for (j = 0; j < LFUSE__PRODUCT_SUM; j++)
+        if (lfuse__register_type(c->operands[j].type) != c->product.sum || c->operands[j].written)
+            return lfuse__error(LFUSE_ERR_TYPE, "a product of %s with sums of %s",
+                                lfuse__memory_word(c->operands[j].type), lfuse__memory_word(c->product.sum));
+    if (c->operands[LFUSE__PRODUCT_SUM].type != c->product.sum || c->operands[LFUSE__PRODUCT_SUM].written)
+        return lfuse__error(LFUSE_ERR_TYPE, "the sums of a product are read as %s",
+                            lfuse__memory_word(c->operands[LFUSE__PRODUCT_SUM].type));
+    return LFUSE_OK;
+}
+
 lfuse_status lfuse__product_check(const char *name, const lfuse__kernel_class *c, const lfuse__facts *facts)
 {
     int j;
@@ -62,15 +78,7 @@ lfuse_status lfuse__product_check(const char *name, const lfuse__kernel_class *c
     if (c->noperands < LFUSE__PRODUCT_OWN || c->rank != 2 || c->naxes > 1 || c->index64)
         return lfuse__error(LFUSE_ERR_INVALID, "a product of %d operands, rank %d, %d reduced axes", c->noperands,
                             c->rank, c->naxes);
-    if (c->product.sum != LFUSE_F32 && c->product.sum != LFUSE_F64)
-        return lfuse__error(LFUSE_ERR_TYPE, "a product whose sums are of type %d", (int)c->product.sum);
-    for (j = 0; j < LFUSE__PRODUCT_SUM; j++)
-        if (lfuse__register_type(c->operands[j].type) != c->product.sum)
-            return lfuse__error(LFUSE_ERR_TYPE, "a product of %s with sums of %s",
-                                lfuse__memory_word(c->operands[j].type), lfuse__memory_word(c->product.sum));
-    if (c->operands[LFUSE__PRODUCT_SUM].type != c->product.sum || c->operands[LFUSE__PRODUCT_SUM].written)
-        return lfuse__error(LFUSE_ERR_TYPE, "the sums of a product are read as %s",
-                            lfuse__memory_word(c->operands[LFUSE__PRODUCT_SUM].type));
+    LFUSE__TRY(lfuse__product_check_types(c));
     for (j = 0; j < LFUSE__PRODUCT_SUM; j++) LFUSE__TRY(check_made(c, j));
     LFUSE__TRY(check_summed(c));
     for (j = 0; j < c->noperands; j++)

@@ -126,7 +126,6 @@ static double find(const lfuse__facts *facts, const int64_t *extents, const lfus
  */
 static lfuse_status find_summed(const lfuse__facts *facts, const int64_t *extents, bool ahead, lfuse__kernel_class *c)
 {
-    const double units = facts->info.compute_units ? facts->info.compute_units : 1;
     const double bytes = 3 * (double)extents[0] * (double)extents[1] * (double)lfuse__type_bytes(c->product.sum);
     const lfuse__tiles_costs costs = lfuse__costs_of(facts).tiles;
     const double with = find(facts, extents, c, false, ahead, &c->product);
@@ -134,7 +133,8 @@ static lfuse_status find_summed(const lfuse__facts *facts, const int64_t *extent
     double apart;
 
     plain.product.column_sums = 0;
-    apart = find(facts, extents, &plain, false, ahead, &plain.product) + costs.start + bytes / costs.bytes / units;
+    apart = find(facts, extents, &plain, false, ahead, &plain.product) + costs.start + bytes / costs.bytes /
+            (double)lfuse__units(facts);
     if (with < 0)
         return lfuse__error(LFUSE_ERR_UNSUPPORTED, "no tiles of a product of %" PRId64 " x %" PRId64 " x %" PRId64
                             " sum columns", extents[0], extents[1], extents[2]);

@@ -48,7 +48,7 @@ int64_t lfuse__tiles_apart(const lfuse__product_class *p, int64_t rows)
 
 int64_t lfuse__tiles_down(const lfuse__product_class *p, int64_t rows)
 {
-    return lfuse__tiles_parts(rows, LFUSE__SEGMENT) * lfuse__tiles_apart(p, rows);
+    return lfuse__ceil_div(rows, LFUSE__SEGMENT) * lfuse__tiles_apart(p, rows);
 }
 
 uint64_t lfuse__tiles_cells(const lfuse__product_class *p, int64_t down, int64_t across)
@@ -79,7 +79,6 @@ void lfuse__tiles_text_part(lfuse__text *t, bool columns)
     const lfuse__body *body = t->k->body;
     const int sum = reduce_of(body);
     bool needed[LFUSE__MAX_INSTRUCTIONS] = {false}, stop[LFUSE__MAX_INSTRUCTIONS] = {false};
-    memset(t->loaded, 0, sizeof t->loaded);
     memset(t->stored, 0, sizeof t->stored);
     if (!columns) needed[body->instr[sum].a] = true;
     for (int i = 0; i < body->nstores; i++) {
@@ -89,10 +88,7 @@ void lfuse__tiles_text_part(lfuse__text *t, bool columns)
     }
     stop[sum] = true;
     lfuse__body_needs(body, stop, needed);
-    for (int i = 0; i < body->ninstr; i++) {
-        t->uniform[i] = !needed[i]; /* what is marked so is written nowhere */
-        if (needed[i] && body->instr[i].kind == LFUSE__I_LOAD) t->loaded[body->instr[i].a] = true;
-    }
+    lfuse__product_text_limit(t, needed);
 }
 
 /* ---- rows of a tile ---- */

@@ -27,27 +27,12 @@ typedef struct blocks {
     uint64_t a_bytes, b_bytes, sum_bytes; /* of a group's workspace, multiples of 64 */
 } blocks;
 
-static int64_t ceil_to(int64_t x, int64_t unit)
-{
-    return (x + unit - 1) / unit * unit;
-}
-
-static int64_t parts(int64_t x, int64_t each)
-{
-    return (x + each - 1) / each;
-}
-
-static int64_t smaller(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
 /* Cycles of the group that has most to do, about: a vector of sums is 1/2, an element packed 1/4 (B) or 1 (A). */
 static double cost(const lfuse__product_class *p, int64_t groups, int64_t rows, int64_t columns, int64_t count)
 {
     const double sums = (double)rows * (double)columns / (2 * LANES) * (p->sum == LFUSE_F64 ? 2 : 1);
 
-    return (double)parts(count, groups) * (sums + (double)columns / 4 + (double)rows);
+    return (double)lfuse__ceil_div(count, groups) * (sums + (double)columns / 4 + (double)rows);
 }
 
 /* As many blocks down and across as share out best, each within its bounds; of a batch, so many in every product. */
@@ -55,33 +40,34 @@ static void find_blocks(const lfuse__kernel_class *c, const lfuse__facts *facts,
 {
     const int64_t *extents = g->extents, batch = lfuse__product_batch(c, g);
     const lfuse__product_class *p = &c->product;
-    const int64_t size = lfuse__type_bytes(p->sum), cores = facts->info.compute_units ? facts->info.compute_units : 1;
-    const int64_t widest = BLOCK_COLUMNS_BYTES / size, least_down = parts(extents[0], BLOCK_ROWS),
-                  least_across = parts(extents[1], widest);
+    const int64_t size = lfuse__type_bytes(p->sum), cores = lfuse__units(facts);
+    const int64_t widest = BLOCK_COLUMNS_BYTES / size, least_down = lfuse__ceil_div(extents[0], BLOCK_ROWS),
+                  least_across = lfuse__ceil_div(extents[1], widest);
     double best = -1;
 
     for (int64_t i = 0, before = -1; i < TRIED + cores; i++) {
-        const int64_t rows = ceil_to(parts(extents[0], least_down + i), p->rows), down = parts(extents[0], rows);
+        const int64_t rows = lfuse__round_up(lfuse__ceil_div(extents[0], least_down + i), p->rows);
+        const int64_t down = lfuse__ceil_div(extents[0], rows);
         if (rows == before) continue; /* addresses that change bring a run here */
         before = rows;
         for (int64_t j = 0, last = -1; j < TRIED + cores; j++) {
-            const int64_t columns = ceil_to(parts(extents[1], least_across + j), p->columns);
+            const int64_t columns = lfuse__round_up(lfuse__ceil_div(extents[1], least_across + j), p->columns);
             if (columns == last) continue;
             last = columns;
-            const int64_t across = parts(extents[1], columns);
+            const int64_t across = lfuse__ceil_div(extents[1], columns);
             const double found = cost(p, cores, rows, columns, batch * down * across);
             if (best >= 0 && found >= best) continue;
             best = found;
             b->rows = rows, b->columns = columns, b->down = down, b->across = across;
         }
     }
-    b->depth = extents[2] ? smaller(extents[2], BLOCK_DEPTH) : 1;
-    b->groups = smaller(batch * b->down * b->across, cores);
-    if (g->parts > 0) b->groups = smaller(b->groups, g->parts); /* less workspace; sums are of blocks */
-    b->a_bytes = (uint64_t)ceil_to(p->rows * b->depth * size + 64, 64);
+    b->depth = extents[2] ? lfuse__smaller(extents[2], BLOCK_DEPTH) : 1;
+    b->groups = lfuse__smaller(batch * b->down * b->across, cores);
+    if (g->parts > 0) b->groups = lfuse__smaller(b->groups, g->parts); /* less workspace; sums are of blocks */
+    b->a_bytes = (uint64_t)lfuse__round_up(p->rows * b->depth * size + 64, 64);
     for (int i = 0; i < 2; i++)
         if (p->prologue[i]) b->a_bytes += (uint64_t)(b->depth + LANES) * PANEL_BYTES;
-    b->b_bytes = (uint64_t)ceil_to(b->columns * b->depth * size, 64);
+    b->b_bytes = (uint64_t)lfuse__round_up(b->columns * b->depth * size, 64);
     b->sum_bytes = (uint64_t)(p->rows * p->columns * size);
     if (extents[2] > b->depth) b->sum_bytes *= (uint64_t)(b->rows / p->rows * (b->columns / p->columns));
 }

@@ -35,6 +35,12 @@ static int direct_rows(const lfuse__kernel_class *c)
     return c->operands[LFUSE__PRODUCT_B].type == c->product.sum ? DIRECT_ROWS : 0;
 }
 
+/* Returns the type of what is packed of an operand. */
+static lfuse_type packed_type(const lfuse__kernel_class *c, int operand)
+{
+    return c->product.prologue[operand] ? c->product.sum : c->operands[operand].type;
+}
+
 /* ---- functions ---- */
 
 typedef struct functions {
@@ -48,7 +54,7 @@ static void put_transpose(const void *context, int operand, int indent)
     const functions *f = context;
     char x[80];
     const lfuse__parameter parameters[] = {{"X", .word = x},
-                                           {"FROM", .word = lfuse__memory_word(lfuse__cpu_type(f->c, operand))},
+                                           {"FROM", .word = lfuse__memory_word(packed_type(f->c, operand))},
                                            {"T", .word = lfuse__memory_word(f->c->product.sum)},
                                            {"WIDTH", .number = LANES},
                                            {"HALF", .number = LANES / 2},
@@ -81,7 +87,7 @@ void lfuse__cpu_put_functions(lfuse__strbuf *out, const char *name, const lfuse_
                                           {"TRANSPOSE_B", put_transpose, LFUSE__PRODUCT_B},
                                           {NULL, NULL, 0}};
     const lfuse__product_class *p = &c->product;
-    const lfuse_type a = lfuse__cpu_type(c, LFUSE__PRODUCT_A), b = lfuse__cpu_type(c, LFUSE__PRODUCT_B);
+    const lfuse_type a = packed_type(c, LFUSE__PRODUCT_A), b = packed_type(c, LFUSE__PRODUCT_B);
     const functions f = {out, name, c};
     const lfuse__parameter parameters[] = {
         {"NAME", .word = name}, {"ROWS", .number = p->rows}, {"COLUMNS", .number = p->columns},

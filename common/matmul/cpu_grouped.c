@@ -9,16 +9,6 @@ enum {
     LEAST_COLUMNS = 128
 };
 
-static int64_t ceil_to(int64_t x, int64_t unit)
-{
-    return (x + unit - 1) / unit * unit;
-}
-
-static int64_t smaller(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
 /* A block of a member for each chunk. */
 static void put_grouped(const lfuse__text *t, const lfuse__product_layout *l, const char *name,
                         const lfuse__kernel_class *c)
@@ -72,7 +62,7 @@ void lfuse__cpu_grouped_cut(const lfuse__kernel_class *c, const lfuse__facts *fa
                             const lfuse__matmul_sizes *sizes, lfuse__grouped_cut *cut)
 {
     const lfuse__product_class *p = &c->product;
-    const int64_t size = lfuse__type_bytes(p->sum), cores = facts->info.compute_units ? facts->info.compute_units : 1;
+    const int64_t size = lfuse__type_bytes(p->sum), cores = lfuse__units(facts);
     int64_t m = 1, n = 1, k = 1, i;
 
     for (i = 0; i < members; i++) {
@@ -80,13 +70,13 @@ void lfuse__cpu_grouped_cut(const lfuse__kernel_class *c, const lfuse__facts *fa
         if (sizes[i].n > n) n = sizes[i].n;
         if (sizes[i].k > k) k = sizes[i].k;
     }
-    cut->rows = smaller(LFUSE__PANEL_BLOCK_ROWS, ceil_to(m, p->rows));
-    cut->columns = smaller(LFUSE__PANEL_BLOCK_BYTES / size, ceil_to(n, p->columns));
-    cut->depth = smaller(LFUSE__PANEL_BLOCK_DEPTH, k);
+    cut->rows = lfuse__smaller(LFUSE__PANEL_BLOCK_ROWS, lfuse__round_up(m, p->rows));
+    cut->columns = lfuse__smaller(LFUSE__PANEL_BLOCK_BYTES / size, lfuse__round_up(n, p->columns));
+    cut->depth = lfuse__smaller(LFUSE__PANEL_BLOCK_DEPTH, k);
     while (blocks_of(members, sizes, cut) < SHARES * cores && (cut->rows > LEAST_ROWS || cut->columns > LEAST_COLUMNS))
-        if (cut->rows > LEAST_ROWS) cut->rows = ceil_to(cut->rows / 2, p->rows);
-        else cut->columns = ceil_to(cut->columns / 2, p->columns);
-    cut->groups = smaller(cores, blocks_of(members, sizes, cut));
+        if (cut->rows > LEAST_ROWS) cut->rows = lfuse__round_up(cut->rows / 2, p->rows);
+        else cut->columns = lfuse__round_up(cut->columns / 2, p->columns);
+    cut->groups = lfuse__smaller(cores, blocks_of(members, sizes, cut));
     cut->group = 1;
     cut->space = (uint64_t)(cut->columns * cut->depth * size + (cut->depth * p->rows * size + 127) / 64 * 64 +
                             cut->rows * cut->columns * size);

@@ -26,12 +26,7 @@ static void put_part(const lfuse__text *t, const lfuse__product_layout *l, int i
     lfuse__put(out, indent + 3, "const int count = wide_ - v < LANES ? wide_ - v : LANES;");
     for (int j = LFUSE__PRODUCT_OWN; j < t->k->noperands; j++)
         if (made.loaded[j]) lfuse__put(out, indent + 3, "L_%s x%d;", lfuse__register_word(t->k->operands[j].type), j);
-    for (int whole = 1; whole >= 0; whole--) {
-        lfuse__put(out, indent + 3, whole ? "if (count == LANES) {" : "} else {");
-        for (int j = LFUSE__PRODUCT_OWN; j < t->k->noperands; j++)
-            if (made.loaded[j]) lfuse__cpu_put_load(&made, l, indent + 4, j, whole);
-    }
-    lfuse__put(out, indent + 3, "}");
+    lfuse__put_product_lanes(&made, l, indent + 3, true, "i", "j");
     lfuse__put(out, indent + 3, "{");
     lfuse__put_slice(&made, indent + 4, t->k->product.prologue[side] - 1, "");
     lfuse__put(out, indent + 4, "STOREL_%s(to_, r * %s + v, r%d);", lfuse__memory_word(t->k->product.sum), pitch,

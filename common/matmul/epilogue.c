@@ -13,36 +13,16 @@ static bool in_vectors(const lfuse__tiles *t, int j)
     return lfuse__in_blocks(&t->t.k->operands[j]);
 }
 
-/* Words of a vector in registers. */
-static int words_of(const lfuse__tiles *t, int j)
-{
-    return lfuse__block_words(&t->t, j);
-}
-
 static void put_arrays(const lfuse__tiles *t, int indent, int vectors)
 {
     for (int j = LFUSE__PRODUCT_OWN; j < t->t.k->noperands; j++) {
         const char *reg = lfuse__register_word(t->t.k->operands[j].type);
         if (t->t.loaded[j] && in_vectors(t, j))
-            lfuse__put(t->t.out, indent, "u32 q%d[%d];", j, vectors * words_of(t, j));
+            lfuse__put(t->t.out, indent, "u32 q%d[%d];", j, vectors * lfuse__block_words(&t->t, j));
         else if (t->t.loaded[j])
             lfuse__put(t->t.out, indent, "S_%s s%d[%d];", reg, j, vectors * t->vector);
         if (t->t.stored[j]) lfuse__put(t->t.out, indent, "S_%s z%d[%d];", reg, j, vectors * t->vector);
     }
-}
-
-static void put_blocks(const lfuse__tiles *t, int indent, int j, const char *word, const char *from)
-{
-    const unsigned size = lfuse__type_bytes(t->t.k->operands[j].type), bytes = size * (unsigned)t->vector;
-    char at[128];
-    lfuse__put_product_place(t->t.k, &t->l, j, "row", "column", at, sizeof at);
-    for (unsigned done = 0; done < bytes; done += 16)
-        if (*word == 'L')
-            lfuse__put(t->t.out, indent, "LOADB_%u(%s + %u, p%d + %s * %u + %u);", bytes < 16 ? bytes : 16, from,
-                       done / 4, j, at, size, done);
-        else
-            lfuse__put(t->t.out, indent, "STOREB_%u(p%d + %s * %u + %u, %s + %u);", bytes < 16 ? bytes : 16, j, at,
-                       size, done, from, done / 4);
 }
 
 /* Operand j at row and column ...: vector w of its array. */
@@ -51,21 +31,22 @@ static void put_load(const lfuse__tiles *t, int indent, int j)
     const lfuse__kernel_operand *o = &t->t.k->operands[j];
     const bool vectors = in_vectors(t, j);
     lfuse__strbuf *out = t->t.out;
-    const int words = words_of(t, j);
+    const int words = lfuse__block_words(&t->t, j);
     char at[128], load[192], to[32];
-    lfuse__put_product_place(t->t.k, &t->l, j, "row", "(column + e)", at, sizeof at);
-    lfuse__put_load(&t->t, j, at, load, sizeof load);
     if (vectors) {
+        lfuse__put_product_place(t->t.k, &t->l, j, "row", "column", at, sizeof at);
         for (int w = 0; w < words; w++) lfuse__put(out, indent, "q%d[w * %d + %d] = 0;", j, words, w);
         snprintf(to, sizeof to, "q%d + w * %d", j, words);
         lfuse__put(out, indent, "if (vectors) {");
         lfuse__put(out, indent + 1, "if (row < m && column < n) {");
-        put_blocks(t, indent + 2, j, "L", to);
+        lfuse__put_product_vector(out, indent + 2, t->t.k, j, t->vector, true, at, to);
         lfuse__put(out, indent + 1, "}");
         lfuse__put(out, indent, "} else {");
     } else {
         lfuse__put(out, indent, "{");
     }
+    lfuse__put_product_place(t->t.k, &t->l, j, "row", "(column + e)", at, sizeof at);
+    lfuse__put_load(&t->t, j, at, load, sizeof load);
     lfuse__put(out, 0, "#pragma unroll");
     lfuse__put(out, indent + 1, "for (int e = 0; e < %d; e++) {", t->vector);
     if (!vectors)
@@ -86,13 +67,14 @@ static void put_store(const lfuse__tiles *t, int indent, int j)
     char at[128];
     if (in_vectors(t, j)) {
         lfuse__put(out, indent, "if (vectors) {");
-        lfuse__put(out, indent + 1, "u32 u_[%d];", words_of(t, j));
-        for (int w = 0; w < words_of(t, j); w++) lfuse__put(out, indent + 1, "u_[%d] = 0;", w);
+        lfuse__put(out, indent + 1, "u32 u_[%d];", lfuse__block_words(&t->t, j));
+        for (int w = 0; w < lfuse__block_words(&t->t, j); w++) lfuse__put(out, indent + 1, "u_[%d] = 0;", w);
         lfuse__put(out, 0, "#pragma unroll");
         lfuse__put(out, indent + 1, "for (int e = 0; e < %d; e++) PACK_%s(u_, e, z%d[w * %d + e]);", t->vector,
                    lfuse__memory_word(o->type), j, t->vector);
         lfuse__put(out, indent + 1, "if (row < m && column < n) {");
-        put_blocks(t, indent + 2, j, "S", "u_");
+        lfuse__put_product_place(t->t.k, &t->l, j, "row", "column", at, sizeof at);
+        lfuse__put_product_vector(out, indent + 2, t->t.k, j, t->vector, false, at, "u_");
         lfuse__put(out, indent + 1, "}");
         lfuse__put(out, indent, "} else {");
     } else {
@@ -117,7 +99,7 @@ static void put_body(const lfuse__tiles *t, int indent, const char *where)
         const char *reg = lfuse__register_word(t->t.k->operands[j].type);
         if (t->t.loaded[j] && in_vectors(t, j))
             lfuse__put(out, indent + 1, "const L_%s x%d = UNPACK_%s(q%d + w * %d, e);", reg, j,
-                       lfuse__memory_word(t->t.k->operands[j].type), j, words_of(t, j));
+                       lfuse__memory_word(t->t.k->operands[j].type), j, lfuse__block_words(&t->t, j));
         else if (t->t.loaded[j])
             lfuse__put(out, indent + 1, "const L_%s x%d = s%d[w * %d + e];", reg, j, j, t->vector);
         if (t->t.stored[j]) lfuse__put(out, indent + 1, "L_%s y%d;", reg, j);
@@ -180,7 +162,8 @@ static void sums_in_registers(const lfuse__tiles *t, int indent)
                t->vector);
 }
 
-void lfuse__tiles_put_spilled(const lfuse__tiles *t, int indent, const char *w)
+/* Declares down_: vector `w` of acc, an expression, as it is spilled. */
+static void put_spilled(const lfuse__tiles *t, int indent, const char *w)
 {
     lfuse__put(t->t.out, indent, "S_%s down_[%d];", t->sum, t->vector);
     for (int e = 0; e < t->vector; e++)
@@ -232,7 +215,7 @@ void lfuse__tiles_put_epilogue(const lfuse__tiles *t, int indent)
     } else {
         lfuse__put(out, 0, "#pragma unroll");
         lfuse__put(out, indent + 1, "for (int w = 0; w < %d; w++) {", pass);
-        lfuse__tiles_put_spilled(t, indent + 2, "(pass + w)");
+        put_spilled(t, indent + 2, "(pass + w)");
         lfuse__put(out, indent + 2, "PUTV_%s(tile, (w * %d + place) * %d, down_);", t->sum, t->places, t->vector);
         lfuse__put(out, indent + 1, "}");
         lfuse__put(out, 0, "#pragma unroll 1");

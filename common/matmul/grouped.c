@@ -136,7 +136,6 @@ static void make_plain(const lfuse__kernel_class *c, lfuse__kernel_class *plain)
 static lfuse_status check(const char *name, const lfuse__kernel_class *c, const lfuse__facts *facts)
 {
     const lfuse__product_class *p = &c->product;
-    int j;
 
     LFUSE__TRY(lfuse__list_check(name, c, facts));
     if (c->noperands <= LFUSE__PRODUCT_OWN || !c->operands[c->noperands - 1].shape || c->members.groups)
@@ -145,16 +144,7 @@ static lfuse_status check(const char *name, const lfuse__kernel_class *c, const 
     if (!p->solver || !p->solver->grouped_emit || !p->solver->runs_on(facts))
         return lfuse__error(LFUSE_ERR_UNSUPPORTED, "%s multiplies no lists of matrices by solver \"%s\"", facts->arch,
                             p->solver ? p->solver->name : "");
-    if (p->sum != LFUSE_F32 && p->sum != LFUSE_F64)
-        return lfuse__error(LFUSE_ERR_TYPE, "a product whose sums are of type %d", (int)p->sum);
-    for (j = 0; j < SUM; j++)
-        if (lfuse__register_type(c->operands[j].type) != p->sum || c->operands[j].written)
-            return lfuse__error(LFUSE_ERR_TYPE, "a product of %s with sums of %s",
-                                lfuse__memory_word(c->operands[j].type), lfuse__memory_word(p->sum));
-    if (c->operands[SUM].type != p->sum || c->operands[SUM].written)
-        return lfuse__error(LFUSE_ERR_TYPE, "the sums of a product are read as %s",
-                            lfuse__memory_word(c->operands[SUM].type));
-    return LFUSE_OK;
+    return lfuse__product_check_types(c);
 }
 
 lfuse_status lfuse__grouped_emit(lfuse__strbuf *out, const char *name, const lfuse__kernel_class *c,
@@ -189,7 +179,7 @@ lfuse_status lfuse__grouped_pack(const lfuse__kernel_class *c, const lfuse__fact
     return LFUSE_OK;
 }
 
-lfuse_status lfuse__grouped_warm_up(const lfuse__kernel_class *c, const lfuse__facts *facts, lfuse__packed *packed)
+static lfuse_status warm_up(const lfuse__kernel_class *c, const lfuse__facts *facts, lfuse__packed *packed)
 {
     const lfuse__grouped_part part = {.members = 1, .chunks = 1, .numbers = lfuse__zeros};
     const lfuse__matmul_sizes one = {1, 1, 1, 1};
@@ -205,6 +195,6 @@ static void key(const lfuse__kernel_class *k, lfuse__kernel_key *key)
 }
 
 const lfuse__kernel_family lfuse__family_grouped = {
-    .emit = lfuse__grouped_emit, .key = key, .warm_up = lfuse__grouped_warm_up, .own_buffers = 3,
+    .emit = lfuse__grouped_emit, .key = key, .warm_up = warm_up, .own_buffers = 3,
     .carry = LFUSE__CARRY_PARTIAL,
 };

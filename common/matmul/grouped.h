@@ -12,7 +12,10 @@
 
 #include "common/matmul/solver.h"
 
-/* Where numbers lie in the shape: the two strides of operand j, and how many numbers there are in all. */
+/*
+ * Return where numbers lie in the shape: the first of the two strides of operand j, and how many numbers there are in
+ * all, of `noperands` operands with the shape.
+ */
 enum { LFUSE__GROUPED_STRIDES = 4 };
 static inline int lfuse__grouped_stride(int j)
 {
@@ -36,15 +39,15 @@ enum {
 /* Completes a class that has operands, body, ta, tb: solver, sum, tile. ERR_UNSUPPORTED names the member. */
 lfuse_status lfuse__grouped_choose(const lfuse__facts *facts, int64_t members, const lfuse__matmul_sizes *sizes,
                                    lfuse__kernel_class *c);
+/* Sets how members of these sizes are cut into blocks, by the class's solver. */
 void lfuse__grouped_cut_make(const lfuse__kernel_class *c, const lfuse__facts *facts, int64_t members,
                              const lfuse__matmul_sizes *sizes, lfuse__grouped_cut *cut);
-/* Blocks of a member: 0 where there is nothing to store. */
+/* Returns how many blocks a member has; 0 where there is nothing to store. */
 static inline int64_t lfuse__grouped_blocks(const lfuse__grouped_cut *cut, const lfuse__matmul_sizes *p)
 {
-    const int64_t down = p->m / cut->rows + (p->m % cut->rows != 0), across = p->n / cut->columns +
-                                                                             (p->n % cut->columns != 0);
-    return p->matrices * down * across;
+    return p->matrices * lfuse__ceil_div(p->m, cut->rows) * lfuse__ceil_div(p->n, cut->columns);
 }
+/* Appends the text of a kernel `name` of the class; an error where the class is not what the head of this file says. */
 lfuse_status lfuse__grouped_emit(lfuse__strbuf *out, const char *name, const lfuse__kernel_class *c,
                                  const lfuse__facts *facts);
 typedef struct lfuse__grouped_part { /* one launch */
@@ -53,10 +56,10 @@ typedef struct lfuse__grouped_part { /* one launch */
     uint64_t workspace; /* byte offset in buffer 2, a multiple of 64 */
     const double *numbers;
 } lfuse__grouped_part;
+/* Sets the argument words and the groups of a launch. ERR_UNSUPPORTED where there are too many of either. */
 lfuse_status lfuse__grouped_pack(const lfuse__kernel_class *c, const lfuse__facts *facts,
                                  const lfuse__grouped_cut *cut, const lfuse__grouped_part *part,
                                  lfuse__packed *packed);
-lfuse_status lfuse__grouped_warm_up(const lfuse__kernel_class *c, const lfuse__facts *facts, lfuse__packed *packed);
 
 /* ---- what solvers take lists by (solver.h); `plain`: the class with operands as a single product has them ---- */
 double lfuse__tiles_grouped_cost(const lfuse__product_class *p, const lfuse__facts *facts, int64_t members,
@@ -70,12 +73,13 @@ void lfuse__cpu_grouped_cut(const lfuse__kernel_class *c, const lfuse__facts *fa
 lfuse_status lfuse__cpu_grouped_emit(lfuse__strbuf *out, const char *name, const lfuse__kernel_class *plain,
                                      const lfuse__kernel_class *c, const lfuse__facts *facts);
 /*
- * Of chunk `c`: its member's sizes as of_<number>, blocks of `rows` and `columns` (expressions) as blocks_down and
- * blocks_across, `matrix`, `number` (the index of the block in that matrix), and p<j>, the address of operand j.
+ * Puts declarations for chunk `c`: its member's sizes as of_<number>; how many blocks of `rows` and `columns`, which
+ * are expressions, there are as blocks_down and blocks_across; `matrix`; `number`, the index of the block in that
+ * matrix; and p<j>, the address of operand j.
  */
 void lfuse__grouped_put_head(const lfuse__text *t, const lfuse__product_layout *l, const lfuse__kernel_class *c,
                              const char *rows, const char *columns);
-/* The kernel's beginning: `chunks`. */
+/* Puts the kernel's beginning, with `chunks`, how many there are. `group`: work-items of a group. */
 void lfuse__grouped_put_kernel(const lfuse__text *t, const char *name, int group);
 
 #endif

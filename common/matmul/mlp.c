@@ -83,34 +83,17 @@ static bool fits(const lfuse__kernel_class *c, int nlayers)
            lfuse__network_head(c) + nlayers * lfuse__network_record(c) <= LFUSE__MAX_WORDS;
 }
 
-static int64_t parts_of(int64_t whole, int64_t part)
+/* Returns the rows, and the largest n and k of all layers. */
+static lfuse__matmul_sizes largest(const lfuse__network *w)
 {
-    return whole / part + (whole % part != 0);
-}
-
-static int64_t most_columns(const lfuse__network *w)
-{
-    int64_t most = 0;
+    lfuse__matmul_sizes most = { .m = w->m };
     int i;
 
-    for (i = 0; i < w->nlayers; i++)
-        if (w->layers[i].n > most) most = w->layers[i].n;
+    for (i = 0; i < w->nlayers; i++) {
+        if (w->layers[i].n > most.n) most.n = w->layers[i].n;
+        if (w->layers[i].k > most.k) most.k = w->layers[i].k;
+    }
     return most;
-}
-
-static int64_t most_deep(const lfuse__network *w)
-{
-    int64_t most = 0;
-    int i;
-
-    for (i = 0; i < w->nlayers; i++)
-        if (w->layers[i].k > most) most = w->layers[i].k;
-    return most;
-}
-
-static int64_t groups_of(const lfuse__product_class *p, const lfuse__network *w)
-{
-    return parts_of(w->m, p->rows) * parts_of(most_columns(w), p->columns);
 }
 
 /* Local memory: sums of each team, and the rows of A, transposed, where there are several. */
@@ -139,9 +122,10 @@ static int exchanges(const lfuse__product_class *p)
  * sums; and that each group of a block of rows waits for all others of it, in tagged words, which all of them read, or
  * behind a counter, whose way there and back is longer, whatever they are.
  */
-static double cost(const lfuse__costs *costs, const lfuse__product_class *p, const lfuse__network *w, unsigned size)
+static double cost(const lfuse__costs *costs, const lfuse__product_class *p, const lfuse__matmul_sizes *most,
+                   unsigned size)
 {
-    const double k = (double)most_deep(w), groups = (double)parts_of(most_columns(w), p->columns);
+    const double k = (double)most->k, groups = (double)lfuse__ceil_div(most->n, p->columns);
     const lfuse__network_costs *of = &costs->network;
     const double fma = LFUSE__GROUP / costs->lanes * VECTOR * p->rows * p->depth;
     const double bytes = (p->counted ? 4.0 : 8.0) * k * p->rows + of->weights * size * k * p->columns;
@@ -150,11 +134,11 @@ static double cost(const lfuse__costs *costs, const lfuse__product_class *p, con
            (p->counted ? of->counter + of->arrival * groups : of->tag * groups);
 }
 
-static bool shape(const lfuse__facts *facts, const lfuse__network_costs *costs, const lfuse__network *w, int rows,
-                  int columns, lfuse__product_class *p)
+static bool shape(const lfuse__facts *facts, const lfuse__network_costs *costs, const lfuse__matmul_sizes *most,
+                  int rows, int columns, lfuse__product_class *p)
 {
     const int64_t each = LFUSE__GROUP / (columns / VECTOR);
-    const int64_t deep = parts_of(most_deep(w), each);
+    const int64_t deep = lfuse__ceil_div(most->k, each), across = lfuse__ceil_div(most->n, columns);
     int depth = 1;
 
     if (deep > DEEPEST) return false;
@@ -163,16 +147,9 @@ static bool shape(const lfuse__facts *facts, const lfuse__network_costs *costs, 
     p->rows = rows;
     p->columns = columns;
     p->depth = depth;
-    p->counted = rows * most_deep(w) > costs->tagged_values ||
-                 parts_of(most_columns(w), columns) > costs->tagged_readers;
-    return groups_of(p, w) <= (int64_t)facts->resident_groups &&
+    p->counted = rows * most->k > costs->tagged_values || across > costs->tagged_readers;
+    return lfuse__ceil_div(most->m, rows) * across <= (int64_t)facts->resident_groups &&
            local_bytes(p) + OTHER_BYTES <= (int64_t)facts->info.local_bytes;
-}
-
-/* Of the largest layer. */
-static double products_of(const lfuse__network *w)
-{
-    return (double)w->m * (double)most_deep(w) * (double)most_columns(w);
 }
 
 /* By products of f16 and bf16: those of the device's maker, and tiles where they can. This kernel does not use them. */
@@ -186,6 +163,7 @@ lfuse_status lfuse__network_choose(const lfuse__facts *facts, const lfuse__netwo
     static const int rows[] = { 1, 4, 8, 16 };
     const lfuse__costs costs = lfuse__costs_of(facts);
     const unsigned size = lfuse__type_bytes(c->operands[LFUSE__PRODUCT_B].type);
+    const lfuse__matmul_sizes most = largest(w);
     lfuse__product_class tried = c->product, best = tried;
     bool found = false;
     size_t i;
@@ -196,60 +174,54 @@ lfuse_status lfuse__network_choose(const lfuse__facts *facts, const lfuse__netwo
                             facts->info.name);
     if (!fits(c, w->nlayers))
         return lfuse__error(LFUSE_ERR_UNSUPPORTED, "%d layers take more argument words than a launch has", w->nlayers);
-    if (size < sizeof(float) && units_are_used(facts) && products_of(w) > costs.network.narrow_products)
+    if (size < sizeof(float) && units_are_used(facts) &&
+        (double)most.m * (double)most.k * (double)most.n > costs.network.narrow_products)
         return lfuse__error(LFUSE_ERR_UNSUPPORTED, "%lld rows of layers of up to %lld x %lld: tensor cores are "
-                            "taken for faster", (long long)w->m, (long long)most_deep(w), (long long)most_columns(w));
+                            "taken for faster", (long long)w->m, (long long)most.k, (long long)most.n);
     for (i = 0; i < sizeof rows / sizeof *rows; i++)
         for (columns = VECTOR; columns <= 8 * VECTOR; columns *= 2) {
-            if (!shape(facts, &costs.network, w, rows[i], columns, &tried)) continue;
-            if (found && cost(&costs, &tried, w, size) >= cost(&costs, &best, w, size)) continue;
+            if (!shape(facts, &costs.network, &most, rows[i], columns, &tried)) continue;
+            if (found && cost(&costs, &tried, &most, size) >= cost(&costs, &best, &most, size)) continue;
             best = tried;
             found = true;
         }
     if (!found)
         return lfuse__error(LFUSE_ERR_UNSUPPORTED, "%lld rows of layers of up to %lld x %lld are more than the %u "
-                            "work-groups hold that run at the same time", (long long)w->m, (long long)most_deep(w),
-                            (long long)most_columns(w), facts->resident_groups);
-    if (cost(&costs, &best, w, size) > costs.network.most)
+                            "work-groups hold that run at the same time", (long long)w->m, (long long)most.k,
+                            (long long)most.n, facts->resident_groups);
+    if (cost(&costs, &best, &most, size) > costs.network.most)
         return lfuse__error(LFUSE_ERR_UNSUPPORTED, "%d layers of %lld rows, up to %lld x %lld: launches of their own "
-                            "are taken for faster", w->nlayers, (long long)w->m, (long long)most_deep(w),
-                            (long long)most_columns(w));
+                            "are taken for faster", w->nlayers, (long long)w->m, (long long)most.k,
+                            (long long)most.n);
     c->rank = 2;
     c->product = best;
     return LFUSE_OK;
 }
 
-static uint64_t counters_bytes(const lfuse__kernel_class *c, const lfuse__network *w)
-{
-    return (uint64_t)parts_of(w->m, c->product.rows) * LFUSE__NETWORK_APART;
-}
+/* The workspace: counters of all blocks of rows, then `copies` of two halves of values, which layers take by turns. */
+typedef struct space {
+    uint64_t counters, block, half; /* bytes; of a block's values: whole vectors of 16 */
+    uint64_t down, across, copies;  /* blocks of rows, groups of each */
+} space;
 
-/* Of one copy of the values of a block of rows: vectors of 16 bytes. */
-static uint64_t block_bytes(const lfuse__kernel_class *c, const lfuse__network *w)
+static space space_of(const lfuse__product_class *p, const lfuse__network *w)
 {
-    const int64_t values = most_columns(w) * c->product.rows;
+    const lfuse__matmul_sizes most = largest(w);
+    space s = { .down = (uint64_t)lfuse__ceil_div(w->m, p->rows),
+                .across = (uint64_t)lfuse__ceil_div(most.n, p->columns) };
 
-    return (uint64_t)parts_of(values, VECTOR) * VECTOR * (c->product.counted ? 4 : 8);
-}
-
-static uint64_t half_bytes(const lfuse__kernel_class *c, const lfuse__network *w)
-{
-    return (uint64_t)parts_of(w->m, c->product.rows) * block_bytes(c, w);
-}
-
-static int64_t across(const lfuse__kernel_class *c, const lfuse__network *w)
-{
-    return parts_of(most_columns(w), c->product.columns);
-}
-
-static uint64_t copies(const lfuse__kernel_class *c, const lfuse__network *w)
-{
-    return c->product.counted ? 1 : (uint64_t)parts_of(across(c, w), READERS);
+    s.counters = s.down * LFUSE__NETWORK_APART;
+    s.block = (uint64_t)lfuse__ceil_div(most.n * p->rows, VECTOR) * VECTOR * (p->counted ? 4 : 8);
+    s.half = s.down * s.block;
+    s.copies = p->counted ? 1 : (uint64_t)lfuse__ceil_div((int64_t)s.across, READERS);
+    return s;
 }
 
 uint64_t lfuse__network_workspace(const lfuse__kernel_class *c, const lfuse__network *w)
 {
-    return counters_bytes(c, w) + 2 * half_bytes(c, w) * copies(c, w);
+    const space s = space_of(&c->product, w);
+
+    return s.counters + 2 * s.half * s.copies;
 }
 
 static void put_place(const lfuse__network_place *from, uint64_t *words)
@@ -279,21 +251,22 @@ static void pack_layer(const lfuse__kernel_class *c, const lfuse__network_layer 
 void lfuse__network_pack(const lfuse__kernel_class *c, const lfuse__network *w, lfuse__packed *packed)
 {
     const lfuse__network_layer *last = &w->layers[w->nlayers - 1];
+    const space s = space_of(&c->product, w);
     uint64_t *words = packed->words;
     int i, j;
 
-    packed->groups = (uint64_t)groups_of(&c->product, w);
+    packed->groups = s.down * s.across;
     packed->group = LFUSE__GROUP;
     packed->nwords = (unsigned)(lfuse__network_head(c) + w->nlayers * lfuse__network_record(c));
     words[LFUSE__NETWORK_ROWS] = (uint64_t)w->m;
-    words[LFUSE__NETWORK_ACROSS] = (uint64_t)across(c, w);
+    words[LFUSE__NETWORK_ACROSS] = s.across;
     words[LFUSE__NETWORK_COUNT] = (uint64_t)w->nlayers;
     words[LFUSE__NETWORK_SPACE] = w->workspace;
-    words[LFUSE__NETWORK_DATA] = counters_bytes(c, w);
-    words[LFUSE__NETWORK_BLOCK] = block_bytes(c, w);
-    words[LFUSE__NETWORK_HALF] = half_bytes(c, w);
-    words[LFUSE__NETWORK_COPY] = 2 * half_bytes(c, w);
-    words[LFUSE__NETWORK_COPIES] = copies(c, w);
+    words[LFUSE__NETWORK_DATA] = s.counters;
+    words[LFUSE__NETWORK_BLOCK] = s.block;
+    words[LFUSE__NETWORK_HALF] = s.half;
+    words[LFUSE__NETWORK_COPY] = 2 * s.half;
+    words[LFUSE__NETWORK_COPIES] = s.copies;
     put_place(&w->layers[0].operands[LFUSE__PRODUCT_A], words + LFUSE__NETWORK_A);
     for (j = LFUSE__PRODUCT_OWN; j < c->noperands; j++)
         if (c->operands[j].written) put_place(&last->operands[j], words + LFUSE__NETWORK_OUT);

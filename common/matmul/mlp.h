@@ -59,11 +59,13 @@ bool lfuse__network_pays(const lfuse__facts *facts, lfuse_type type, int count, 
  * running at the same time, or too much for a work-item.
  */
 lfuse_status lfuse__network_choose(const lfuse__facts *facts, const lfuse__network *network, lfuse__kernel_class *c);
-/* Bytes of the workspace, which holds zeros before the first launch and is left alone between launches. */
+/* Returns the bytes of the workspace, which holds zeros before the first launch and is left alone between launches. */
 uint64_t lfuse__network_workspace(const lfuse__kernel_class *c, const lfuse__network *network);
 
+/* Appends the text of a kernel `name` of the class; an error where the class is not what the head of this file says. */
 lfuse_status lfuse__network_emit(lfuse__strbuf *out, const char *name, const lfuse__kernel_class *c,
                                  const lfuse__facts *facts);
+/* Sets the argument words and the groups of a launch. */
 void lfuse__network_pack(const lfuse__kernel_class *c, const lfuse__network *network, lfuse__packed *packed);
 
 /* ---- what mlp.c and mlp_text.c share: argument words ---- */
@@ -96,19 +98,25 @@ enum {
     LFUSE__NETWORK_KIND = 1,
     LFUSE__NETWORK_STEP = 8
 };
-/* Rows of B that a work-item loads together where they are neighbours; 1 where columns are. */
+/* Returns how many rows of B a work-item loads together, where they are neighbours; 1 where columns are. */
 static inline int lfuse__network_along(const lfuse__product_class *p)
 {
     return !p->tb ? 1 : p->depth < LFUSE__NETWORK_VECTOR ? p->depth : LFUSE__NETWORK_VECTOR;
 }
-/* Rows of local memory between those of a work-item, so that stores of neighbouring rows of B fall on other banks. */
+/*
+ * Returns how many rows of local memory those of a work-item are apart, so that stores of neighbouring rows of B fall
+ * on other banks.
+ */
 static inline int lfuse__network_pitch(const lfuse__product_class *p)
 {
     const int sharers = LFUSE__GROUP / (p->columns / LFUSE__NETWORK_VECTOR);
 
     return sharers + (lfuse__network_along(p) > 1);
 }
-/* The first layer's first word; words of a layer, and its word for operand j. */
+/*
+ * head returns the number of the first layer's first argument word, record how many words a layer has, and slot the
+ * number of the word of operand j, counted from the layer's first one.
+ */
 int lfuse__network_head(const lfuse__kernel_class *c);
 int lfuse__network_record(const lfuse__kernel_class *c);
 int lfuse__network_slot(const lfuse__kernel_class *c, int j);

@@ -211,10 +211,7 @@ static void find_sparse(text *x)
     for (i = 0; i < body->nstores; i++) {
         memset(needed, 0, sizeof needed);
         memset(loads, 0, sizeof loads);
-        needed[body->stores[i].reg] = true;
-        lfuse__body_needs(body, NULL, needed);
-        for (j = 0; j < body->ninstr; j++)
-            if (needed[j] && body->instr[j].kind == LFUSE__I_LOAD) loads[body->instr[j].a] = true;
+        lfuse__body_loads(body, body->stores[i].reg, needed, loads);
         for (j = LFUSE__PRODUCT_OWN; j < x->t.k->noperands; j++)
             if (!loads[j]) x->sparse[j] = true;
     }

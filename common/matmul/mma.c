@@ -64,12 +64,6 @@ static void put_operand(const void *context, int which, int indent)
     lfuse__put_text(t->t.out, indent, lfuse__text_gemm_mma_operand, parameters, NULL, NULL);
 }
 
-static void put_epilogue(const void *context, int which, int indent)
-{
-    (void)which, (void)indent;
-    lfuse__tiles_put_end(context);
-}
-
 static void put_kernel(const lfuse__tiles *t, const char *name)
 {
     enum { A = LFUSE__PRODUCT_A * PARTS, B = LFUSE__PRODUCT_B * PARTS };
@@ -83,7 +77,7 @@ static void put_kernel(const lfuse__tiles *t, const char *name)
         {"FRAGMENTS_B", put_operand, B + FRAGMENTS},
         {"COPY_SLOWLY_A", put_operand, A + COPY_SLOWLY},
         {"COPY_SLOWLY_B", put_operand, B + COPY_SLOWLY},
-        {"EPILOGUE", put_epilogue, 0},
+        {"EPILOGUE", lfuse__tiles_put_end, 0},
         {NULL, NULL, 0},
     };
     const lfuse__product_class *p = t->p;

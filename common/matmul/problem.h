@@ -14,7 +14,7 @@
  * Sums are made by fma in product.sum. The solver sets the order of the additions, which depends on the sizes alone:
  * equal products of one class on one device are equal bit for bit.
  *
- * What a solver may decline, with a reason:
+ * What a solver may decline, with a reason (solver.h; the planner speaks of it by lfuse__matmul_desc):
  *   - Prologues. Where product.prologue[i] is not 0, A (i = 0) or B (1) lies in no memory: an element is what the body
  *     computes in register prologue[i] - 1, rounded to the operand's type. Operands that this register loads are walked
  *     by the rows and columns of A, or B, as they are stored: strides[j][0] leads from one stored row to the next,
@@ -36,11 +36,23 @@
 #include "common/kernels/key.h"
 #include "common/plan/advice.h"
 
-enum { LFUSE__PRODUCT_BATCH = 3, LFUSE__PRODUCT_EXTENTS }; /* behind m, n, k in extents and strides */
+/* The batch comes behind m, n and k in extents and in strides. */
+enum { LFUSE__PRODUCT_BATCH = 3, LFUSE__PRODUCT_EXTENTS };
 /* Returns the number of products in a launch. */
 static inline int64_t lfuse__product_batch(const lfuse__kernel_class *c, const lfuse__geometry *g)
 {
     return c->product.batched ? g->extents[LFUSE__PRODUCT_BATCH] : 1;
+}
+
+/* Returns x / each, rounded up. */
+static inline int64_t lfuse__ceil_div(int64_t x, int64_t each)
+{
+    return x / each + (x % each != 0);
+}
+/* Returns the device's compute units, or 1 where their number is not known. */
+static inline int64_t lfuse__units(const lfuse__facts *facts)
+{
+    return facts->info.compute_units ? facts->info.compute_units : 1;
 }
 
 typedef struct lfuse__solver lfuse__solver; /* solver.h */
@@ -56,7 +68,7 @@ typedef struct lfuse__matmul_candidate {
 } lfuse__matmul_candidate;
 enum { LFUSE__MATMUL_CANDIDATES = 8, LFUSE__MATMUL_CANDIDATE_NAME = 48 };
 void lfuse__matmul_candidate_print(const lfuse__matmul_candidate *c, char name[LFUSE__MATMUL_CANDIDATE_NAME]);
-/* False: it is no such name. */
+/* Sets all of *c but its time to what the name says; returns false, with *c undefined, where it is no such name. */
 bool lfuse__matmul_candidate_parse(const char *name, lfuse__matmul_candidate *c);
 
 /* The sizes of a product whose class has operands, body, ta, tb, and what is asked for. */
@@ -76,17 +88,27 @@ typedef struct lfuse__matmul_problem {
  * columns in a launch of its own.
  */
 lfuse_status lfuse__matmul_choose(const lfuse__facts *facts, const lfuse__matmul_problem *p, lfuse__kernel_class *c);
-/* Lists what may be chosen for extents within bounds; returns how many, 0: none. */
+/*
+ * Lists the classes that lfuse__matmul_choose may complete *c to for extents within the bounds, as many as there is
+ * room for in classes[LFUSE__MATMUL_CLASSES]. Returns how many; 0: nobody computes such products.
+ */
 enum { LFUSE__MATMUL_CLASSES = 16 };
 int lfuse__matmul_classes(const lfuse__facts *facts, const int64_t *low, const int64_t *high,
                           const lfuse__kernel_class *c, lfuse__kernel_class *classes);
-/* Lists the candidates that may be the fastest, by estimated time; returns how many, 0 where there is one way alone. */
+/*
+ * Lists the candidates that may be the fastest, the fastest by estimate first, in all[LFUSE__MATMUL_CANDIDATES].
+ * Returns how many; 0 where there is one way alone.
+ */
 int lfuse__matmul_candidates(const lfuse__facts *facts, const int64_t *extents, const lfuse__kernel_class *c,
                              lfuse__matmul_candidate *all);
 
-/* Sets sides[noperands]: LFUSE__PRODUCT_A or _B, whose prologue loads the operand; -1: the epilogue does. */
+/* Sets sides[noperands]: LFUSE__PRODUCT_A or _B, whose prologue loads the operand, or -1, where the epilogue does. */
 void lfuse__product_sides(const lfuse__kernel_class *c, int8_t *sides);
-/* Limit what a text loads and computes: to the epilogue, and to the prologue of A or B, which is a text of its own. */
+/*
+ * Limit what a text loads and computes: to the instructions that are marked in needed[ninstr]; to the epilogue; and to
+ * the prologue of A or B, which is a text of its own.
+ */
+void lfuse__product_text_limit(lfuse__text *t, const bool *needed);
 void lfuse__product_text_own(lfuse__text *t);
 void lfuse__product_text_prologue(const lfuse__text *t, int i, lfuse__text *made);
 
@@ -101,16 +123,25 @@ uint64_t lfuse__product_tickets(const lfuse__kernel_class *c);
 /* Returns the bytes of the workspace for the geometry, 0: none. Except for tickets its contents do not matter. */
 uint64_t lfuse__product_workspace(const lfuse__kernel_class *c, const lfuse__facts *facts, const lfuse__geometry *g);
 
+/*
+ * Appends the text of a kernel `name` of the class. ERR_UNSUPPORTED where its solver does not run on the device;
+ * lfuse__product_check says what else is refused.
+ */
 lfuse_status lfuse__product_emit(lfuse__strbuf *out, const char *name, const lfuse__kernel_class *c,
                                  const lfuse__facts *facts);
-/* Serves a later run of the same geometry at other addresses or with other scalars too. */
+/*
+ * Sets the argument words and the groups of the launch of the class's phase. It is called again for the same geometry
+ * at other addresses or with other scalars. ERR_UNSUPPORTED where there are too many words or groups.
+ */
 lfuse_status lfuse__product_pack(const lfuse__kernel_class *c, const lfuse__facts *facts, const lfuse__geometry *g,
                                  lfuse__packed *packed);
+/* Adds to the key of a class what products differ in. */
 void lfuse__key_add_product(lfuse__kernel_key *key, const lfuse__product_class *p);
-lfuse_status lfuse__product_warm_up(const lfuse__kernel_class *k, const lfuse__facts *facts, lfuse__packed *packed);
 
 /* check.c: ERR_INVALID, _TYPE or _UNSUPPORTED where the class is not what the head of this file says. */
 lfuse_status lfuse__product_check(const char *name, const lfuse__kernel_class *c, const lfuse__facts *facts);
+/* check.c: ERR_TYPE where the types of A, B and SUM do not belong to product.sum, or one of them is written. */
+lfuse_status lfuse__product_check_types(const lfuse__kernel_class *c);
 
 /*
  * words.c: the numbers of a kernel's argument words, of 64 bits each: byte offsets of the operands, then those below,
@@ -126,20 +157,33 @@ typedef struct lfuse__product_layout {
     int numbers;
     int own;       /* the first one of the solver */
 } lfuse__product_layout;
+/* Sets the layout of the class's argument words. */
 void lfuse__product_layout_make(const lfuse__kernel_class *c, lfuse__product_layout *layout);
 /* Fills all but the `own` words of the solver; ERR_UNSUPPORTED where the argument block has no room for both. */
 lfuse_status lfuse__product_layout_pack(const lfuse__kernel_class *c, const lfuse__geometry *g, int own,
                                         lfuse__packed *packed);
-/* Writes an i64 expression: the element offset of epilogue operand j at a row and column, which are expressions. */
+/* Writes to text[size] an i64 expression: the element offset of operand j at a row and column, expressions too. */
 void lfuse__put_product_place(const lfuse__kernel_class *c, const lfuse__product_layout *layout, int j,
                               const char *row, const char *column, char *text, size_t size);
 /*
- * Writes an expression: the address of operand j, of a batch that of product `matrix`, a u64 in scope. Of GROUPED
- * kernels it is p<j>, which is in scope.
+ * Writes to text[size] an expression: the address of operand j, of a batch that of product `matrix`, a u64 in scope. Of
+ * GROUPED kernels it is p<j>, which is in scope.
  */
 void lfuse__put_product_first(const lfuse__product_layout *layout, int j, char *text, size_t size);
 /* Puts declarations: p<j>, the addresses of the epilogue's operands. */
 void lfuse__put_product_memory(lfuse__strbuf *out, int indent, const lfuse__kernel_class *c,
                                const lfuse__product_layout *layout);
+/*
+ * Puts loads, or stores, of `vector` neighbouring elements of operand j, 16 bytes at a time: between its memory, from
+ * the element offset `at` on, and the u32 array `words`, which are expressions.
+ */
+void lfuse__put_product_vector(lfuse__strbuf *out, int indent, const lfuse__kernel_class *c, int j, int vector,
+                               bool load, const char *at, const char *words);
+/*
+ * lanes.c, on CPUs: puts loads of the epilogue's operands into x<j>, or stores of y<j>, at a row and from a column on,
+ * which are expressions: of LANES elements where `count` is that, else of `count`.
+ */
+void lfuse__put_product_lanes(const lfuse__text *t, const lfuse__product_layout *layout, int indent, bool load,
+                              const char *row, const char *column);
 
 #endif

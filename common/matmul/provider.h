@@ -15,7 +15,7 @@ bool lfuse__tiles_fit(const lfuse__facts *facts);
 /* Returns whether the vendor's product, where there is one, is taken for faster; `type`: of the operands. */
 bool lfuse__vendor_is_faster(const lfuse__facts *facts, lfuse_type type, const lfuse__matmul_sizes *size);
 
-/* What the planner is told. */
+/* What the planner is told; lfuse__plan_make is given it. */
 extern const lfuse__matmul_advice lfuse__products_advice;
 
 /* strassen_cost.c: lfuse__matmul_advice says what `levels` returns. */

@@ -266,7 +266,7 @@ static void put_multiply(const void *context, int half, int indent)
     put_steps(t, sides, indent, halves[half]);
 }
 
-void lfuse__tiles_put_sums(const lfuse__tiles *t)
+void lfuse__tiles_put_sums(const void *context, int which, int indent)
 {
     enum { A = LFUSE__PRODUCT_A * PARTS, B = LFUSE__PRODUCT_B * PARTS };
     static const lfuse__place places[] = {
@@ -279,6 +279,7 @@ void lfuse__tiles_put_sums(const lfuse__tiles *t)
         {"MULTIPLY_STAGE_0", put_multiply, 0}, {"MULTIPLY_STAGE_1", put_multiply, 1},
         {"MULTIPLY_STAGE_NOW", put_multiply, 2}, {NULL, NULL, 0},
     };
+    const lfuse__tiles *t = context;
     const lfuse__product_class *p = t->p;
     char vectors[24];
     const lfuse__parameter parameters[] = {
@@ -293,34 +294,19 @@ void lfuse__tiles_put_sums(const lfuse__tiles *t)
         {"AS_THEY_ARE", .number = as_they_are(t)}, {NULL},
     };
 
+    (void)which, (void)indent;
     snprintf(vectors, sizeof vectors, "%s(%d)", t->l.word, t->l.own + LFUSE__TILES_VECTORS);
     lfuse__put_text(t->t.out, 1, lfuse__text_gemm_simt_loop, parameters, places, t);
 }
 
 /* ---- the kernel ---- */
 
-static void put_band(const void *context, int which, int indent)
-{
-    (void)which;
-    lfuse__tiles_put_band(context, indent, "number", "tiles_down", "tiles_across");
-}
-
-static void put_loop(const void *context, int which, int indent)
-{
-    (void)which, (void)indent;
-    lfuse__tiles_put_sums(context);
-}
-
-static void put_end(const void *context, int which, int indent)
-{
-    (void)which, (void)indent;
-    lfuse__tiles_put_end(context);
-}
-
 static void put_kernel(const lfuse__tiles *t, const char *name)
 {
-    static const lfuse__place places[] = {{"SCHEDULE", lfuse__tiles_put_schedule, 0}, {"BAND", put_band, 0},
-                                          {"LOOP", put_loop, 0}, {"EPILOGUE", put_end, 0}, {NULL, NULL, 0}};
+    static const lfuse__place places[] = {{"SCHEDULE", lfuse__tiles_put_schedule, 0},
+                                          {"BAND", lfuse__tiles_put_band, 0},
+                                          {"LOOP", lfuse__tiles_put_sums, 0}, {"EPILOGUE", lfuse__tiles_put_end, 0},
+                                          {NULL, NULL, 0}};
     const lfuse__product_class *p = t->p;
     const lfuse__parameter parameters[] = {
         {"NAME", .word = name}, {"WORDS", .number = t->l.own + lfuse__tiles_own(p)},

@@ -47,15 +47,15 @@ lfuse_status lfuse__simt_grouped_emit(lfuse__strbuf *out, const char *name, cons
     lfuse__grouped_put_kernel(&t.t, name, t.threads);
     lfuse__tiles_put_local(&t);
     lfuse__put(out, 1, "const u32 item = ITEM();");
-    lfuse__tiles_put_items(&t);
+    lfuse__tiles_put_items(&t, 0, 1);
     lfuse__put(out, 1, "const u64 c = GROUP();");
     lfuse__put(out, 1, "if (c >= chunks) return;");
     lfuse__grouped_put_head(&t.t, &t.l, c, rows, columns);
     put_vectors(&t);
     lfuse__put(out, 2, "const u32 m = (u32)OF_(%d), n = (u32)OF_(%d), k = (u32)OF_(%d);", t.l.m, t.l.n, t.l.k);
-    lfuse__tiles_put_band(&t, 2, "(u32)number", "(u32)blocks_down", "(u32)blocks_across");
+    lfuse__tiles_put_band_of(&t, 2, "(u32)number", "(u32)blocks_down", "(u32)blocks_across");
     lfuse__put(out, 2, "const u32 first = 0, last = k / %d + (k %% %d != 0);", p->depth, p->depth);
-    lfuse__tiles_put_sums(&t);
+    lfuse__tiles_put_sums(&t, 0, 2);
     lfuse__put(out, 2, "const int vectors = %s(%d) >> 2 & 1;", t.l.word, t.l.own + LFUSE__TILES_VECTORS);
     lfuse__tiles_put_epilogue(&t, 2);
     lfuse__put(out, 0, "}");

@@ -43,18 +43,6 @@ static void put_operands(const void *context, int which, int indent)
     if (s->wide_prologue || s->other_prologue) lfuse__put_product_memory(s->out, indent, s->t->t.k, &s->t->l);
 }
 
-static void put_wide(const void *context, int which, int indent)
-{
-    (void)which;
-    lfuse__skinny_put_wide(context, indent);
-}
-
-static void put_other(const void *context, int which, int indent)
-{
-    (void)which;
-    lfuse__skinny_put_other(context, indent);
-}
-
 static void put_store(const void *context, int which, int indent)
 {
     const lfuse__skinny_text *s = context;
@@ -69,8 +57,8 @@ static void put_store(const void *context, int which, int indent)
 static void put_kernel(const lfuse__tiles *t, const char *name)
 {
     static const lfuse__place places[] = {{"OPERANDS", put_operands, 0},
-                                          {"MAKE_WIDE", put_wide, 0},
-                                          {"MAKE_SKINNY", put_other, 0},
+                                          {"MAKE_WIDE", lfuse__skinny_put_wide, 0},
+                                          {"MAKE_SKINNY", lfuse__skinny_put_other, 0},
                                           {"STORE", put_store, 0},
                                           {NULL, NULL, 0}};
     const lfuse__skinny_text s = describe(t);
@@ -130,16 +118,15 @@ static lfuse_status emit(lfuse__strbuf *out, const char *name, const lfuse__kern
 static bool cost(const lfuse__product_class *p, const lfuse__facts *facts, const int64_t *extents, lfuse__cut *c)
 {
     const lfuse__costs costs = lfuse__costs_of(facts);
-    const int64_t units = facts->info.compute_units ? facts->info.compute_units : 1;
-    const int64_t wanted = units * (costs.rows.unit_items / LFUSE__GROUP);
+    const int64_t units = lfuse__units(facts), wanted = units * (costs.rows.unit_items / LFUSE__GROUP);
     const int64_t batch = p->batched ? extents[LFUSE__PRODUCT_BATCH] : 1;
     const int64_t length = p->rows == p->item_rows ? extents[1] : extents[0];
     const double wide = (double)length * (double)extents[2] * (double)batch;
     const double few = p->rows == p->item_rows ? p->rows : p->columns;
     *c = (lfuse__cut){.matrices = batch};
-    c->down = lfuse__tiles_parts(extents[0], p->rows), c->across = lfuse__tiles_parts(extents[1], p->columns);
-    c->k_tiles = lfuse__tiles_parts(extents[2], p->depth);
-    c->parts = lfuse__tiles_parts(wanted, batch * c->down * c->across);
+    c->down = lfuse__ceil_div(extents[0], p->rows), c->across = lfuse__ceil_div(extents[1], p->columns);
+    c->k_tiles = lfuse__ceil_div(extents[2], p->depth);
+    c->parts = lfuse__ceil_div(wanted, batch * c->down * c->across);
     if (c->parts > c->k_tiles) c->parts = c->k_tiles ? c->k_tiles : 1;
     if (c->parts > LFUSE__MOST_PARTS) c->parts = LFUSE__MOST_PARTS;
     const double products = wide * few / costs.tiles.skinny_rate;
@@ -194,7 +181,7 @@ static uint64_t workspace(const lfuse__kernel_class *c, const lfuse__facts *fact
 
     lfuse__tiles_cut(&c->product, facts, g, &found);
     return (uint64_t)lfuse__product_batch(c, g) * (uint64_t)found.parts * (uint64_t)g->extents[0] *
-           (uint64_t)lfuse__tiles_parts(g->extents[1], lfuse__tiles_vector(&c->product)) * LFUSE__TILES_VECTOR;
+           (uint64_t)lfuse__ceil_div(g->extents[1], lfuse__tiles_vector(&c->product)) * LFUSE__TILES_VECTOR;
 }
 
 static const lfuse__tile_traits traits = { .threads = LFUSE__GROUP };

@@ -29,17 +29,17 @@ static void put_elements(const lfuse__skinny_text *s, const lfuse__text *t, int 
 /* Vector u of each operand that lies in vectors, into q<j>; numbers of others, one a vector where they repeat. */
 static void put_vectors(const lfuse__skinny_text *s, const lfuse__text *t, int indent)
 {
-    char at[160], load[224];
+    char at[160], load[224], words[32];
     for (int j = LFUSE__PRODUCT_OWN; j < t->k->noperands; j++) {
-        const unsigned size = lfuse__type_bytes(t->k->operands[j].type), bytes = (unsigned)s->v * size;
         const bool repeats = t->k->operands[j].inner == LFUSE__STRIDE_REPEAT;
         if (!t->loaded[j]) continue;
         lfuse__put_product_place(t->k, &s->t->l, j, "outer", in_vectors(t, j) || repeats ? "inner" : "(inner + e)", at,
                                  sizeof at);
-        for (unsigned done = 0; done < bytes && in_vectors(t, j); done += 16)
-            lfuse__put(s->out, indent, "LOADB_%u(q%d + u * %d + %u, p%d + %s * %u + %u);", bytes < 16 ? bytes : 16, j,
-                       lfuse__block_words(t, j), done / 4, j, at, size, done);
-        if (in_vectors(t, j)) continue;
+        if (in_vectors(t, j)) {
+            snprintf(words, sizeof words, "q%d + u * %d", j, lfuse__block_words(t, j));
+            lfuse__put_product_vector(s->out, indent, t->k, j, s->v, true, at, words);
+            continue;
+        }
         lfuse__put_load(t, j, at, load, sizeof load);
         if (repeats) {
             lfuse__put(s->out, indent, "s%d[u] = %s;", j, load);
@@ -84,9 +84,11 @@ static void put_work(const lfuse__skinny_text *s, const lfuse__text *t, int inde
     lfuse__put(s->out, indent, "}");
 }
 
-void lfuse__skinny_put_wide(const lfuse__skinny_text *s, int indent)
+void lfuse__skinny_put_wide(const void *skinny_text, int which, int indent)
 {
+    const lfuse__skinny_text *s = skinny_text;
     lfuse__text t;
+    (void)which;
     lfuse__product_text_prologue(&s->t->t, s->wide, &t);
     lfuse__put(s->out, indent, "S_%s made_[%d];", s->t->sum, s->v * s->v);
     lfuse__put(s->out, indent, "if (wide_vectors && l + %d <= k) {", s->v);
@@ -116,9 +118,11 @@ void lfuse__skinny_put_wide(const lfuse__skinny_text *s, int indent)
     lfuse__put(s->out, indent, "}");
 }
 
-void lfuse__skinny_put_other(const lfuse__skinny_text *s, int indent)
+void lfuse__skinny_put_other(const void *skinny_text, int which, int indent)
 {
+    const lfuse__skinny_text *s = skinny_text;
     lfuse__text t;
+    (void)which;
     lfuse__product_text_prologue(&s->t->t, s->other, &t);
     lfuse__put(s->out, 0, "#pragma unroll");
     lfuse__put(s->out, indent, "for (int i = 0; i < %d; i++) {", s->few * s->v);

@@ -51,20 +51,20 @@ struct lfuse__solver {
     /* ---- of solvers that have candidates; all NULL: of others ---- */
     /* Sets the solver and the tile of its candidate `at`; false behind the last one. Other fields of the class stay. */
     bool (*candidate)(const lfuse__solver *solver, int at, lfuse__product_class *p);
-    /* Whether a plan that does not know the sizes compiles this candidate. NULL: it compiles all of them. */
+    /* Returns whether a plan that does not know the sizes compiles candidate `at`. NULL: it compiles all of them. */
     bool (*is_compiled_ahead)(int at);
-    /* Whether some product with extents within the bounds may be computed by this candidate. NULL: every one. */
+    /* Returns whether the candidate may compute some product with extents within the bounds. NULL: every one. */
     bool (*serves)(const lfuse__product_class *p, const int64_t *least, const int64_t *most);
-    /* Whether the candidate is fast for these extents; others are taken by name alone. NULL: for all. */
+    /* Returns whether the candidate is fast for these extents; else it is taken by name alone. NULL: for all. */
     bool (*suits)(const lfuse__product_class *p, const int64_t *extents);
     /*
-     * Finds the fastest cut and its time in cycles; false where the candidate cannot compute these sizes. NULL: there
-     * is one candidate, and it is not measured.
+     * Sets *cut to the candidate's fastest one, and its time in cycles. Returns false where the candidate cannot
+     * compute these sizes. NULL: there is one candidate, and it is not measured.
      */
     bool (*cost)(const lfuse__product_class *p, const lfuse__facts *facts, const int64_t *extents, lfuse__cut *cut);
 
     /* The kernels: problem.h says what the functions of the same names return. */
-    int phases;
+    int phases; /* launches */
     uint64_t (*tickets)(const lfuse__kernel_class *c); /* NULL: 0 */
     uint64_t (*workspace)(const lfuse__kernel_class *c, const lfuse__facts *facts, const lfuse__geometry *g);
     lfuse_status (*emit)(lfuse__strbuf *out, const char *name, const lfuse__kernel_class *c,
@@ -72,9 +72,14 @@ struct lfuse__solver {
     lfuse_status (*pack)(const lfuse__kernel_class *c, const lfuse__facts *facts, const lfuse__geometry *g,
                          lfuse__packed *packed);
 
-    /* The products of the members of lists, grouped.h. All NULL: the solver takes none. */
+    /*
+     * The products of the members of lists (grouped.h), of sizes[members]. All NULL: the solver takes none.
+     *   - grouped_cost returns the estimated cycles of all of them. NULL: there is one candidate.
+     *   - grouped_cut sets how members are cut into blocks.
+     *   - grouped_emit appends the kernel's text; `plain` is the class as it is for a single product.
+     */
     double (*grouped_cost)(const lfuse__product_class *p, const lfuse__facts *facts, int64_t members,
-                           const lfuse__matmul_sizes *sizes); /* NULL: there is one candidate */
+                           const lfuse__matmul_sizes *sizes);
     void (*grouped_cut)(const lfuse__kernel_class *c, const lfuse__facts *facts, int64_t members,
                         const lfuse__matmul_sizes *sizes, struct lfuse__grouped_cut *cut);
     lfuse_status (*grouped_emit)(lfuse__strbuf *out, const char *name, const lfuse__kernel_class *plain,

@@ -69,7 +69,7 @@ lfuse_status lfuse__product_pack(const lfuse__kernel_class *c, const lfuse__fact
     return c->product.solver->pack(c, facts, g, packed);
 }
 
-lfuse_status lfuse__product_warm_up(const lfuse__kernel_class *k, const lfuse__facts *facts, lfuse__packed *packed)
+static lfuse_status warm_up(const lfuse__kernel_class *k, const lfuse__facts *facts, lfuse__packed *packed)
 {
     lfuse__geometry g;
 
@@ -83,6 +83,6 @@ static void key(const lfuse__kernel_class *k, lfuse__kernel_key *key)
 }
 
 const lfuse__kernel_family lfuse__family_product = {
-    .emit = lfuse__product_emit, .key = key, .pack = lfuse__product_pack, .warm_up = lfuse__product_warm_up,
+    .emit = lfuse__product_emit, .key = key, .pack = lfuse__product_pack, .warm_up = warm_up,
     .buffers = lfuse__kernel_buffers, .launches = true, .late = "a product of these sizes",
 };

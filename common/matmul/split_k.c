@@ -144,14 +144,16 @@ static void put_column_sums(const void *context, int which, int indent)
     if (t->p->column_sums) lfuse__tiles_put_columns(t, t->p->split || left_of(t) > 1);
 }
 
-void lfuse__tiles_put_end(const lfuse__tiles *t)
+void lfuse__tiles_put_end(const void *context, int which, int indent)
 {
     static const lfuse__place places[] = {{"OWN", put_own, 0}, {"SPLIT", put_split, 0},
                                           {"COLUMN_SUMS", put_column_sums, 0}, {NULL, NULL, 0}};
+    const lfuse__tiles *t = context;
     const lfuse__product_class *p = t->p;
     const int left = left_of(t);
     int halvings = 0;
 
+    (void)which, (void)indent;
     while (p->slices >> (halvings + 1) >= left) halvings++;
     const lfuse__parameter parameters[] = {
         {"T", .word = t->sum}, {"V", .number = t->vector}, {"SLICES", .number = p->slices},

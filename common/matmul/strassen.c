@@ -19,7 +19,7 @@ int64_t lfuse__strassen_padded(const lfuse__facts *facts, lfuse_type type, int l
 {
     const int64_t vector = !inner ? 1 : facts->vector_lanes ? LANES : 16 / (int64_t)lfuse__type_bytes(type);
     const int64_t unit = vector << levels;
-    return (extent + unit - 1) / unit * unit;
+    return lfuse__ceil_div(extent, unit) * unit;
 }
 
 static int deeper(const lfuse__strassen_class *s)
@@ -234,11 +234,11 @@ lfuse_status lfuse__strassen_pack(const lfuse__kernel_class *c, const lfuse__fac
 }
 
 /* Padded sizes are whole blocks: these are, of every class. */
-lfuse_status lfuse__strassen_warm_up(const lfuse__kernel_class *k, const lfuse__facts *facts, lfuse__packed *packed)
+static lfuse_status warm_up(const lfuse__kernel_class *k, const lfuse__facts *facts, lfuse__packed *packed)
 {
     lfuse__geometry g;
     lfuse__geometry_of_one(&g);
-    const int levels = k->strassen.levels_in > k->strassen.levels_out ? k->strassen.levels_in : k->strassen.levels_out;
+    const int levels = deeper(&k->strassen);
     const lfuse_type products = k->operands[LFUSE__STRASSEN_PRODUCTS].type;
     const lfuse_type factors = k->operands[LFUSE__STRASSEN_FACTORS].type;
     const lfuse_type narrower = lfuse__type_bytes(factors) < lfuse__type_bytes(products) ? factors : products;
@@ -256,6 +256,6 @@ static void key(const lfuse__kernel_class *k, lfuse__kernel_key *key)
 }
 
 const lfuse__kernel_family lfuse__family_strassen = {
-    .emit = lfuse__strassen_emit, .key = key, .pack = lfuse__strassen_pack, .warm_up = lfuse__strassen_warm_up,
+    .emit = lfuse__strassen_emit, .key = key, .pack = lfuse__strassen_pack, .warm_up = warm_up,
     .buffers = lfuse__kernel_buffers,
 };

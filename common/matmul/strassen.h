@@ -42,17 +42,20 @@ enum {
 };
 
 /*
- * The least extent that kernels of so many levels (the larger of both sides) take for one of `extent`; `inner`: of the
- * axis along which elements of `type`, the smaller of products' and factors', are neighbours.
+ * Returns the least extent that kernels of so many levels (the larger of both sides) take for one of `extent`; `inner`:
+ * it is that of the axis along which elements of `type`, the smaller of products' and factors', are neighbours.
  */
 int64_t lfuse__strassen_padded(const lfuse__facts *facts, lfuse_type type, int levels, bool inner, int64_t extent);
 
+/* Appends the text of a kernel `name` of the class; an error where the class is not what the head of this file says. */
 lfuse_status lfuse__strassen_emit(lfuse__strbuf *out, const char *name, const lfuse__kernel_class *c,
                                   const lfuse__facts *facts);
-/* Also for a later run of the same geometry. ERR_INVALID for sizes that are not padded, ERR_UNSUPPORTED beyond 2^31. */
+/*
+ * Sets the argument words and the groups of a launch, also for a later run of the same geometry. ERR_INVALID for sizes
+ * that are not padded, ERR_UNSUPPORTED for sides of 2^31 and more.
+ */
 lfuse_status lfuse__strassen_pack(const lfuse__kernel_class *c, const lfuse__facts *facts, const lfuse__geometry *g,
                                   lfuse__packed *packed);
-lfuse_status lfuse__strassen_warm_up(const lfuse__kernel_class *k, const lfuse__facts *facts, lfuse__packed *packed);
 
 /* ---- for strassen*.c alone ---- */
 /* Words behind those of products. */
@@ -79,10 +82,13 @@ typedef struct lfuse__strassen {
     const char *sum; /* word of the register type */
 } lfuse__strassen;
 
-/* strassen_sums.c: all elements from products, from p0 on; all factors from elements, from p1 on. */
+/*
+ * strassen_sums.c: put_sums puts what computes all elements from the products, which begin at p0; put_factors what
+ * computes all factors from the elements, and stores them from p1 on.
+ */
 void lfuse__strassen_put_sums(const lfuse__strassen *s, int indent);
 void lfuse__strassen_put_factors(const lfuse__strassen *s, int indent);
-/* The body over all elements. */
+/* strassen_items.c on GPUs, strassen_lanes.c on CPUs: put the body over all elements. */
 void lfuse__strassen_put_items(const lfuse__strassen *s, int indent);
 void lfuse__strassen_put_lanes(const lfuse__strassen *s, int indent);
 

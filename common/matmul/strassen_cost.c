@@ -33,7 +33,7 @@ static double whole(double x)
 /* How much of the device a launch of so many equal tiles keeps busy; large tiles are faster, small ones fit better. */
 static double occupation(const lfuse__facts *f, const lfuse__strassen_costs *costs, double count, double m, double n)
 {
-    const double units = f->info.compute_units ? (double)f->info.compute_units : 1;
+    const double units = (double)lfuse__units(f);
     double best = 0;
     int i, split;
 

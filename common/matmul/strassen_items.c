@@ -51,16 +51,10 @@ static void put_inside(const lfuse__strassen *s, int indent, int b)
 
 static void put_vector(const lfuse__strassen *s, int indent, int j, int b, bool load)
 {
-    const unsigned size = lfuse__type_bytes(s->t.k->operands[j].type), bytes = size * (unsigned)s->vector;
-    char at[128];
+    char at[128], words[24] = "u_";
     place_of(s, j, b, "", at, sizeof at);
-    for (unsigned done = 0; done < bytes; done += 16)
-        if (load)
-            lfuse__put(s->t.out, indent, "LOADB_%u(q%d_%d + %u, p%d + %s * %u + %u);", bytes < 16 ? bytes : 16, j, b,
-                       done / 4, j, at, size, done);
-        else
-            lfuse__put(s->t.out, indent, "STOREB_%u(p%d + %s * %u + %u, u_ + %u);", bytes < 16 ? bytes : 16, j, at,
-                       size, done, done / 4);
+    if (load) snprintf(words, sizeof words, "q%d_%d", j, b);
+    lfuse__put_product_vector(s->t.out, indent, s->t.k, j, s->vector, load, at, words);
 }
 
 /* Each element by itself, where it is inside. */

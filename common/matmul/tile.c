@@ -50,14 +50,17 @@ void lfuse__tiles_put_local(const lfuse__tiles *t)
     lfuse__put(t->t.out, 1, "TILE_%s(tile, %d)", t->sum, t->p->solver->tile->local(t->p));
 }
 
-void lfuse__tiles_put_items(const lfuse__tiles *t)
+void lfuse__tiles_put_items(const void *context, int which, int indent)
 {
+    const lfuse__tiles *t = context;
+
+    (void)which, (void)indent;
     lfuse__put(t->t.out, 1, "const u32 place = item %% %d, slice = item / %d;", t->places, t->places);
     t->p->solver->tile->put_corner(t, 1, "place");
 }
 
-void lfuse__tiles_put_band(const lfuse__tiles *t, int indent, const char *number, const char *tiles_down,
-                           const char *tiles_across)
+void lfuse__tiles_put_band_of(const lfuse__tiles *t, int indent, const char *number, const char *tiles_down,
+                              const char *tiles_across)
 {
     const lfuse__parameter parameters[] = {
         {"NUMBER", .word = number}, {"TILES_DOWN", .word = tiles_down}, {"TILES_ACROSS", .word = tiles_across},
@@ -67,16 +70,10 @@ void lfuse__tiles_put_band(const lfuse__tiles *t, int indent, const char *number
     lfuse__put_text(t->t.out, indent, lfuse__text_gemm_band, parameters, NULL, NULL);
 }
 
-static void put_band(const void *context, int which, int indent)
+void lfuse__tiles_put_band(const void *context, int which, int indent)
 {
     (void)which;
-    lfuse__tiles_put_band(context, indent, "number", "tiles_down", "tiles_across");
-}
-
-static void put_items(const void *context, int which, int indent)
-{
-    (void)which, (void)indent;
-    lfuse__tiles_put_items(context);
+    lfuse__tiles_put_band_of(context, indent, "number", "tiles_down", "tiles_across");
 }
 
 static void put_operands(const void *context, int which, int indent)
@@ -89,7 +86,8 @@ static void put_operands(const void *context, int which, int indent)
 
 void lfuse__tiles_put_schedule(const void *context, int which, int indent)
 {
-    static const lfuse__place places[] = {{"BAND", put_band, 0}, {"PLACE_IN_TILE", put_items, 0},
+    static const lfuse__place places[] = {{"BAND", lfuse__tiles_put_band, 0},
+                                          {"PLACE_IN_TILE", lfuse__tiles_put_items, 0},
                                           {"OPERANDS", put_operands, 0}, {NULL, NULL, 0}};
     const lfuse__tiles *t = context;
     const int own = t->l.own;
@@ -209,8 +207,8 @@ lfuse_status lfuse__tiles_pack(const lfuse__kernel_class *c, const lfuse__facts 
     packed->group = (unsigned)lfuse__tiles_threads(p);
     if (p->phase) {
         packed->group = LFUSE__GROUP;
-        const int64_t vectors = lfuse__tiles_parts(g->extents[1], lfuse__tiles_vector(p));
-        groups = (uint64_t)lfuse__tiles_parts(batch * g->extents[0] * vectors, LFUSE__GROUP);
+        const int64_t vectors = lfuse__ceil_div(g->extents[1], lfuse__tiles_vector(p));
+        groups = (uint64_t)lfuse__ceil_div(batch * g->extents[0] * vectors, LFUSE__GROUP);
     }
     if (groups > LFUSE__GROUP_BOUND)
         return lfuse__error(LFUSE_ERR_UNSUPPORTED, "%lld products of %lld x %lld take %llu work-groups",

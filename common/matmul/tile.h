@@ -31,18 +31,13 @@ enum {
     LFUSE__TILES_VECTOR = 16     /* bytes of accumulators in a vector */
 };
 
+/* Returns the elements of a vector. */
 static inline int lfuse__tiles_vector(const lfuse__product_class *p)
 {
     return LFUSE__TILES_VECTOR / (int)lfuse__type_bytes(p->sum);
 }
 
-/* Returns x / each, rounded up. */
-static inline int64_t lfuse__tiles_parts(int64_t x, int64_t each)
-{
-    return x / each + (x % each != 0);
-}
-
-typedef struct lfuse__tiles lfuse__tiles;
+typedef struct lfuse__tiles lfuse__tiles; /* a kernel's text being written: below */
 
 /*
  * A shape of tiles of f32 sums; those of f64 are half as wide and high.
@@ -116,7 +111,8 @@ uint64_t lfuse__tiles_tickets(const lfuse__kernel_class *c);
 uint64_t lfuse__tiles_workspace(const lfuse__kernel_class *c, const lfuse__facts *facts, const lfuse__geometry *g);
 lfuse_status lfuse__tiles_pack(const lfuse__kernel_class *c, const lfuse__facts *facts, const lfuse__geometry *g,
                                lfuse__packed *packed);
-int lfuse__tiles_threads(const lfuse__product_class *p); /* work-items of a group */
+/* tile.c: returns the work-items of a group. */
+int lfuse__tiles_threads(const lfuse__product_class *p);
 
 /* Returns how many argument words are the solver's own. */
 static inline int lfuse__tiles_own(const lfuse__product_class *p)
@@ -149,22 +145,24 @@ static inline bool lfuse__is_k_contiguous(const lfuse__product_class *p, int ope
  *   - put_schedule puts text/gemm_schedule.k, for a place of that name.
  *   - put_local declares local memory.
  *   - put_items declares `place` and `slice` of work-item `item`, and y and x, its first row and column in the tile.
- *   - put_band declares `down` and `across` of tile `number`.
+ *   - put_band declares `down` and `across` of tile `number`, which is one of tiles_down x tiles_across; put_band_of
+ *     says these three otherwise, by expressions.
  */
 void lfuse__tiles_describe(lfuse__tiles *t, lfuse__strbuf *out, const lfuse__kernel_class *c);
 lfuse_status lfuse__tiles_begin(lfuse__tiles *t, lfuse__strbuf *out, const lfuse__kernel_class *c,
                                 const lfuse__facts *facts);
 void lfuse__tiles_put_schedule(const void *t, int which, int indent);
 void lfuse__tiles_put_local(const lfuse__tiles *t);
-void lfuse__tiles_put_items(const lfuse__tiles *t);
-void lfuse__tiles_put_band(const lfuse__tiles *t, int indent, const char *number, const char *tiles_down,
-                           const char *tiles_across);
+void lfuse__tiles_put_items(const void *t, int which, int indent);
+void lfuse__tiles_put_band(const void *t, int which, int indent);
+void lfuse__tiles_put_band_of(const lfuse__tiles *t, int indent, const char *number, const char *tiles_down,
+                              const char *tiles_across);
 
 /*
  * simt.c: puts the loop over k-tiles. Afterwards acc[row * item_columns + column] holds the work-item's accumulators,
  * of its slice of k, and nobody reads local memory any more.
  */
-void lfuse__tiles_put_sums(const lfuse__tiles *t);
+void lfuse__tiles_put_sums(const void *t, int which, int indent);
 
 /*
  * epilogue.c: what becomes of the accumulators.
@@ -187,14 +185,12 @@ void lfuse__tiles_put_fold(const lfuse__tiles *t);
  * Returns the offset of element e within a vector of accumulators that is spilled to local memory or to the workspace,
  * to be read again: neighbours change places. A vector that is stored occupies consecutive registers, and so do the
  * elements of B. With this order an accumulator and the element of B that it is computed from lie in different register
- * banks; an H200 reads one register of each bank at a time. put_spilled declares down_, vector `w` of acc, in
- * this order.
+ * banks; an H200 reads one register of each bank at a time.
  */
 static inline int lfuse__spilled_offset(int e)
 {
     return e ^ 1;
 }
-void lfuse__tiles_put_spilled(const lfuse__tiles *t, int indent, const char *w);
 
 /*
  * column_sums.c: sums of the columns of what the epilogue computes.
@@ -218,6 +214,6 @@ void lfuse__tiles_put_addend(const lfuse__tiles *t, int indent, const char *wher
 void lfuse__tiles_put_columns(const lfuse__tiles *t, bool number);
 
 /* split_k.c: puts what adds up slices and parts of k, and the epilogue behind. */
-void lfuse__tiles_put_end(const lfuse__tiles *t);
+void lfuse__tiles_put_end(const void *t, int which, int indent);
 
 #endif

@@ -100,7 +100,7 @@ static tile_model model_of(const lfuse__product_class *p, const lfuse__facts *fa
 /* Groups of each unit; a double, as a large batch of large products has more than any integer holds. */
 static double each_unit(const lfuse__facts *facts, double groups)
 {
-    return ceil(groups / (facts->info.compute_units ? facts->info.compute_units : 1));
+    return ceil(groups / (double)lfuse__units(facts));
 }
 
 /*
@@ -169,7 +169,7 @@ static double time_of(const tile_model *k, const lfuse__cut *c)
     const double vectors = tile * k->by / 4 / items * (double)c->parts; /* that each adds up in the end */
     const lfuse__parts_costs *cost = &k->costs.parts[k->tile->tensor_cores];
     const double end = c->parts > 1 ? cost->meeting + cost->latency * ceil(vectors / k->costs.on_the_way) : 0;
-    const double round = (double)lfuse__tiles_parts(c->k_tiles, c->parts) * k_tile + slices_time(k, beside);
+    const double round = (double)lfuse__ceil_div(c->k_tiles, c->parts) * k_tile + slices_time(k, beside);
     const double time = k->costs.start + rounds * round + (rounds - 1) * k->costs.another_round + end;
     const double gained = k->facts->overlaps && hands_over(k, c->parts == 1, groups) ? k->costs.overlap : 0;
     return (c->parts > 1 ? cost->worth * time : time) - gained;
@@ -180,10 +180,10 @@ static double shared_time(const tile_model *k, const lfuse__cut *c)
 {
     const lfuse__tile_shape *s = k->s;
     const double k_tile = k_tile_time(k, c, k->residents);
-    const double each = (double)lfuse__tiles_parts(c->shared * c->k_tiles, c->workers);
+    const double each = (double)lfuse__ceil_div(c->shared * c->k_tiles, c->workers);
     const double alone = (double)(c->down * c->across - c->shared) / (double)c->workers * (double)c->k_tiles;
     const double vectors = (double)(s->item_rows * s->item_columns) / 4 / k->by / s->slices;
-    const double most = (double)lfuse__tiles_parts(c->workers - 1, c->shared) + 1;
+    const double most = (double)lfuse__ceil_div(c->workers - 1, c->shared) + 1;
     const lfuse__parts_costs *cost = &k->costs.parts[k->tile->tensor_cores];
     return k->costs.worth_sharing * (k->costs.start + (each + alone) * k_tile + slices_time(k, k->residents) +
                                      cost->meeting + cost->latency * ceil(vectors * most / k->costs.on_the_way));
@@ -192,15 +192,14 @@ static double shared_time(const tile_model *k, const lfuse__cut *c)
 /* False: it is no such cut. */
 static bool cut_shared(const tile_model *k, lfuse__cut *c)
 {
-    const int64_t units = k->facts->info.compute_units ? k->facts->info.compute_units : 1;
-    if (!lfuse__tiles_share(k->residents * units, c)) return false;
+    if (!lfuse__tiles_share(k->residents * lfuse__units(k->facts), c)) return false;
     c->time = shared_time(k, c);
     return true;
 }
 
 static int64_t tiles_down(const lfuse__product_class *p, int64_t rows)
 {
-    return p->column_sums ? lfuse__tiles_down(p, rows) : lfuse__tiles_parts(rows, p->rows);
+    return p->column_sums ? lfuse__tiles_down(p, rows) : lfuse__ceil_div(rows, p->rows);
 }
 
 /* Whether rows of A and B are whole vectors where they lie without gaps. */
@@ -215,8 +214,8 @@ static bool cut_tiles(const lfuse__product_class *p, const lfuse__facts *facts, 
 {
     const tile_model k = model_of(p, facts);
     lfuse__cut c = {.down = tiles_down(p, extents[0]),
-                    .across = lfuse__tiles_parts(extents[1], p->columns),
-                    .k_tiles = lfuse__tiles_parts(extents[2], p->depth),
+                    .across = lfuse__ceil_div(extents[1], p->columns),
+                    .k_tiles = lfuse__ceil_div(extents[2], p->depth),
                     .matrices = p->batched ? extents[LFUSE__PRODUCT_BATCH] : 1,
                     .whole_vectors = whole_vectors(p, extents)};
     best->time = -1;
@@ -257,11 +256,11 @@ double lfuse__tiles_grouped_cost(const lfuse__product_class *p, const lfuse__fac
 {
     const tile_model k = model_of(p, facts);
     const lfuse__tile_shape *s = k.s;
-    const double units = facts->info.compute_units ? facts->info.compute_units : 1;
+    const double units = (double)lfuse__units(facts);
     double tiles = 0, k_tiles = 0;
     for (int64_t i = 0; i < members; i++) {
-        const double of_one = (double)lfuse__tiles_parts(sizes[i].m, s->rows / k.by) * (double)sizes[i].matrices *
-                              (double)lfuse__tiles_parts(sizes[i].n, s->columns / k.by);
+        const double of_one = (double)lfuse__ceil_div(sizes[i].m, s->rows / k.by) * (double)sizes[i].matrices *
+                              (double)lfuse__ceil_div(sizes[i].n, s->columns / k.by);
         tiles += of_one;
         k_tiles += of_one * (double)(sizes[i].k + s->depth) / s->depth;
     }

@@ -19,6 +19,16 @@ void lfuse__product_sides(const lfuse__kernel_class *c, int8_t *sides)
 }
 
 /* What is marked as uniform is written nowhere in the body. */
+void lfuse__product_text_limit(lfuse__text *t, const bool *needed)
+{
+    const lfuse__body *body = t->k->body;
+    memset(t->loaded, 0, sizeof t->loaded);
+    for (int i = 0; i < body->ninstr; i++) {
+        t->uniform[i] = !needed[i];
+        if (needed[i] && body->instr[i].kind == LFUSE__I_LOAD) t->loaded[body->instr[i].a] = true;
+    }
+}
+
 void lfuse__product_text_own(lfuse__text *t)
 {
     const lfuse__body *body = t->k->body;
@@ -26,11 +36,7 @@ void lfuse__product_text_own(lfuse__text *t)
     if (!t->k->product.prologue[0] && !t->k->product.prologue[1]) return;
     for (int i = 0; i < body->nstores; i++) needed[body->stores[i].reg] = true;
     lfuse__body_needs(body, NULL, needed);
-    memset(t->loaded, 0, sizeof t->loaded);
-    for (int i = 0; i < body->ninstr; i++) {
-        t->uniform[i] = !needed[i];
-        if (needed[i] && body->instr[i].kind == LFUSE__I_LOAD) t->loaded[body->instr[i].a] = true;
-    }
+    lfuse__product_text_limit(t, needed);
 }
 
 void lfuse__product_text_prologue(const lfuse__text *t, int i, lfuse__text *made)
@@ -43,39 +49,18 @@ void lfuse__product_text_prologue(const lfuse__text *t, int i, lfuse__text *made
     lfuse__body_loads(t->k->body, t->k->product.prologue[i] - 1, needed, made->loaded);
 }
 
-/* Of the members of lists what follows are variables, which the kernel makes of each member's sizes. */
-static void make_variables(const lfuse__kernel_class *c, lfuse__product_layout *layout)
-{
-    int j, at = 0;
-
-    layout->word = "OF_";
-    layout->m = at++;
-    layout->n = at++;
-    layout->k = at++;
-    layout->lda = at++;
-    layout->ldb = at++;
-    layout->workspace = layout->batch = -1;
-    for (j = 0; j < LFUSE__MAX_OPERANDS; j++) layout->rows[j] = layout->columns[j] = layout->apart[j] = -1;
-    for (j = LFUSE__PRODUCT_OWN; j < c->noperands; j++) layout->rows[j] = at++;
-    layout->own = at;
-    layout->numbers = LFUSE__GROUPED_NUMBERS; /* of the words */
-}
-
 void lfuse__product_layout_make(const lfuse__kernel_class *c, lfuse__product_layout *layout)
 {
-    int j, at = c->noperands;
+    const bool variables = c->family == LFUSE__FAMILY_GROUPED; /* which the kernel makes of each member's sizes */
+    int j, at = variables ? 0 : c->noperands;
 
-    if (c->family == LFUSE__FAMILY_GROUPED) {
-        make_variables(c, layout);
-        return;
-    }
-    layout->word = "W";
+    layout->word = variables ? "OF_" : "W";
     layout->m = at++;
     layout->n = at++;
     layout->k = at++;
     layout->lda = at++;
     layout->ldb = at++;
-    layout->workspace = at++;
+    layout->workspace = variables ? -1 : at++;
     layout->batch = c->product.batched ? at++ : -1;
     for (j = 0; j < LFUSE__MAX_OPERANDS; j++) layout->rows[j] = layout->columns[j] = layout->apart[j] = -1;
     for (j = 0; j < c->noperands && c->product.batched; j++)
@@ -84,8 +69,8 @@ void lfuse__product_layout_make(const lfuse__kernel_class *c, lfuse__product_lay
         layout->rows[j] = at++;
         if (c->operands[j].inner == LFUSE__STRIDE_ANY) layout->columns[j] = at++;
     }
-    layout->numbers = at;
-    layout->own = at + c->body->nnumbers;
+    layout->numbers = variables ? LFUSE__GROUPED_NUMBERS : at;
+    layout->own = variables ? at : at + c->body->nnumbers;
 }
 
 lfuse_status lfuse__product_layout_pack(const lfuse__kernel_class *c, const lfuse__geometry *g, int own,
@@ -150,4 +135,19 @@ void lfuse__put_product_memory(lfuse__strbuf *out, int indent, const lfuse__kern
         lfuse__put_product_first(layout, j, first, sizeof first);
         if (!c->operands[j].index) lfuse__put(out, indent, "memory p%d = %s;", j, first);
     }
+}
+
+void lfuse__put_product_vector(lfuse__strbuf *out, int indent, const lfuse__kernel_class *c, int j, int vector,
+                               bool load, const char *at, const char *words)
+{
+    const unsigned size = lfuse__type_bytes(c->operands[j].type), bytes = size * (unsigned)vector;
+    const unsigned each = bytes < 16 ? bytes : 16;
+    unsigned done;
+
+    for (done = 0; done < bytes; done += each)
+        if (load)
+            lfuse__put(out, indent, "LOADB_%u(%s + %u, p%d + %s * %u + %u);", each, words, done / 4, j, at, size, done);
+        else
+            lfuse__put(out, indent, "STOREB_%u(p%d + %s * %u + %u, %s + %u);", each, j, at, size, done, words,
+                       done / 4);
 }
