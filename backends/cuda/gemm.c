@@ -43,6 +43,7 @@ static const struct {
 static const bool takes[LFUSE__EPILOGUE_INPUTS] = {
     [LFUSE__INPUT_BIAS] = true,
     [LFUSE__INPUT_ADDEND] = true,
+    [LFUSE__INPUT_SCALE] = true, /* as alpha in device memory, where beta then is too: it is 0 */
 };
 
 static const lfuse__cu_gemm_type *find_type(const lfuse__gemm_desc *d)
@@ -203,6 +204,8 @@ static lfuse_status check(const lfuse__gemm_desc *d)
         if (d->inputs[i].taken && !takes[i])
             return lfuse__error(LFUSE_ERR_UNSUPPORTED, "cuBLASLt: it does not take %s",
                                 lfuse__epilogue_inputs[i].subject);
+    if (d->inputs[LFUSE__INPUT_SCALE].taken && d->has_beta)
+        return lfuse__error(LFUSE_ERR_UNSUPPORTED, "cuBLASLt: alpha in device memory and beta on the host");
     if (d->batch > INT32_MAX)
         return lfuse__error(LFUSE_ERR_UNSUPPORTED, "cuBLASLt: %lld products in one call", (long long)d->batch);
     return LFUSE_OK;
@@ -219,9 +222,11 @@ static lfuse_status describe(lfuse__bdevice *dev, const lfuse__gemm_desc *d, lfu
     g->type = find_type(d);
     g->bias = d->inputs[LFUSE__INPUT_BIAS].taken;
     g->apart = d->inputs[LFUSE__INPUT_ADDEND].taken;
+    g->scale = d->inputs[LFUSE__INPUT_SCALE].taken;
     g->alignment = row_alignment(d, g->type->bytes);
     LFUSE__TRY(get_handle(dev, &g->handle));
     status = describe_operation(g, d);
+    if (status == LFUSE_OK && g->scale) status = set_pointer_mode(g, CUBLASLT_POINTER_MODE_DEVICE);
     if (status == LFUSE_OK) status = describe_layouts(g, d);
     if (status) release(g);
     return status;
@@ -307,17 +312,19 @@ static void prepare_loose(lfuse__bgemm *g)
  * Where beta is 1 and D is C, cuBLASLt's kernels for Hopper add the product to C by a reduction in memory, for which
  * they round it to the type of C: one rounding too many for 16-bit types. They do so only when the host holds beta, so
  * such a product reads alpha and beta from device memory. Both are 1 there between two runs.
+ *
+ * A product that takes a scale reads it as alpha, and beta from here: it is 0, of f32 or f64.
  */
 static lfuse_status create_scalars(lfuse__bgemm *g)
 {
-    const float one = 1;
+    const float value = g->scale ? 0 : 1;
     lfuse__bstream *s;
     lfuse_status status;
     uint32_t bits;
 
-    memcpy(&bits, &one, sizeof bits);
+    memcpy(&bits, &value, sizeof bits);
     LFUSE__TRY(lfuse__cu_stream_create(g->dev, &s));
-    status = lfuse__cu_alloc(g->dev, LFUSE__ALLOC_DEVICE, 2 * sizeof one, &g->scalars);
+    status = lfuse__cu_alloc(g->dev, LFUSE__ALLOC_DEVICE, 2 * sizeof value, &g->scalars);
     if (status == LFUSE_OK) status = lfuse__cu_fill(s, g->scalars, 0, bits, sizeof bits, 2 * sizeof bits);
     if (status == LFUSE_OK) status = lfuse__cu_stream_sync(s);
     lfuse__cu_stream_destroy(s);
@@ -333,7 +340,7 @@ lfuse_status lfuse__cu_gemm_prepare(lfuse__bdevice *dev, const lfuse__gemm_desc 
     if (made == NULL) return lfuse__cu_no_memory(sizeof *made);
     status = describe(dev, desc, made);
     if (status) goto err_free;
-    if (desc->has_beta && lfuse__cu_gemm_is_narrow(made)) status = create_scalars(made);
+    if (made->scale || (desc->has_beta && lfuse__cu_gemm_is_narrow(made))) status = create_scalars(made);
     if (status) goto err_release;
     memcpy(&made->algorithm, candidate->opaque, sizeof made->algorithm);
     made->workspace = candidate->workspace;
@@ -448,6 +455,9 @@ lfuse_status lfuse__cu_gemm_run(lfuse__bstream *s, lfuse__bgemm *gemm, const lfu
 {
     const float alpha = (float)args->alpha, beta = (float)args->beta;
 
+    if (gemm->scale)
+        return multiply(s, gemm, args, (const void *)(uintptr_t)address_of_input(args, LFUSE__INPUT_SCALE),
+                        (const void *)(uintptr_t)gemm->scalars->address);
     if (gemm->type->scale == CUDA_R_64F) return multiply(s, gemm, args, &args->alpha, &args->beta);
     if (gemm->scalars && beta == 1 && address_of_addend(gemm, args) == address(args->c, args->c_offset))
         return multiply_in_place(s, gemm, args);

@@ -23,12 +23,12 @@ struct lfuse__bgemm {
     cublasLtMatrixLayout_t first, second, result; /* our B, A, D */
     cublasLtMatrixLayout_t addend;                /* our C where it lies apart, else `result` */
     const lfuse__cu_gemm_type *type;
-    bool bias, apart;
+    bool bias, apart, scale; /* the inputs of the epilogue that it takes */
     bool loose;              /* there is an algorithm for addresses that are not aligned to `alignment` */
     unsigned alignment;      /* of the addresses that `algorithm` takes */
     uint64_t workspace, loose_workspace;
     CUdeviceptr bias_set;    /* what the operation holds at present */
-    lfuse__bmem *scalars;    /* alpha and beta as two f32, of create_scalars; NULL where they stay on the host */
+    lfuse__bmem *scalars;    /* of create_scalars: alpha and beta as two f32, with a scale beta alone; NULL: none */
     cublasLtMatmulAlgo_t algorithm, loose_algorithm;
 };
 

@@ -23,6 +23,7 @@ static const char *const lfuse__epilogue_words[LFUSE__EPILOGUES] = { NULL, "relu
 typedef enum lfuse__epilogue_input {
     LFUSE__INPUT_BIAS,
     LFUSE__INPUT_ADDEND, /* times beta; absent where it is D itself */
+    LFUSE__INPUT_SCALE,  /* in place of alpha, which is 1 then */
     LFUSE__EPILOGUE_INPUTS
 } lfuse__epilogue_input;
 
@@ -35,6 +36,7 @@ static const struct {
 } lfuse__epilogue_inputs[LFUSE__EPILOGUE_INPUTS] = {
     [LFUSE__INPUT_BIAS] = { false, true, "add", ":ep=bias", "the bias" },
     [LFUSE__INPUT_ADDEND] = { true, true, "add", ":apart", "what is added" },
+    [LFUSE__INPUT_SCALE] = { false, false, "mul", ":scale", "the scale" },
 };
 
 static inline bool lfuse__epilogue_takes_matrix(int input)

@@ -56,19 +56,46 @@ static bool takes(const lfuse__tail *t, lfuse__epilogue_input i)
     return t->inputs[i].base >= 0;
 }
 
-/* Whether the vendor can read the value of `base`, which `node` walks so, beside what it computes. */
+/* Whether the vendor can read the value of `base`, beside what it computes, as one of the node's type. */
+static bool may_read(const lfuse__draft *d, int32_t node, int32_t base)
+{
+    const lfuse__node *x = lfuse__draft_node(d, base);
+
+    return x->type == lfuse__draft_node(d, node)->type && !x->list && !d->memory[base].wide.set &&
+           !d->nodes[base].inlined && !d->nodes[base].recomputed && d->nodes[base].region != d->nodes[node].region;
+}
+
+/*
+ * node = end * x, where x is one element in memory, which the vendor reads as alpha. Alpha has the type of the result
+ * where that is f32 or f64; of results of 16 bits it is f32, which x is not.
+ */
+static bool takes_scale(const lfuse__draft *d, lfuse__tail *t, int32_t node)
+{
+    const int i = other_operand(d, node, t->end);
+    const lfuse__node *n = lfuse__draft_node(d, node);
+    lfuse__view walk;
+    int32_t base;
+    int k;
+
+    if (i < 0 || !is_op(d, node, LFUSE__OP_mul) || t->nodes || (n->type != LFUSE_F32 && n->type != LFUSE_F64))
+        return false;
+    base = lfuse__draft_operand(d, node, i, &walk);
+    if (!may_read(d, node, base) || walk.gathered >= 0) return false;
+    for (k = 0; k < n->rank; k++)
+        if (walk.axis[k] >= 0) return false;
+    t->inputs[LFUSE__INPUT_SCALE] = walk;
+    return true;
+}
+
+/* Whether `base`, which `node` walks so, can be the matrix that is added. */
 static bool may_add(const lfuse__draft *d, const lfuse__tail *t, int32_t node, int32_t base, const lfuse__view *walk)
 {
     const lfuse__node *n = lfuse__draft_node(d, node), *x = lfuse__draft_node(d, base);
 
     if (t->adds || takes(t, LFUSE__INPUT_BIAS) || t->epilogue != LFUSE__EP_NONE)
         return false; /* sums are in the contract's order */
-    if (d->memory[base].wide.set) return false;
-    return x->type == n->type && !x->list && x->rank == n->rank &&
-           !memcmp(x->shape, n->shape, (size_t)n->rank * sizeof *n->shape) &&
-           !d->nodes[base].inlined && !d->nodes[base].recomputed &&
-           (d->nodes[base].region < 0 || d->nodes[base].region != d->nodes[node].region) &&
-           lfuse__draft_same_index(d, node, walk);
+    return may_read(d, node, base) && x->rank == n->rank &&
+           !memcmp(x->shape, n->shape, (size_t)n->rank * sizeof *n->shape) && lfuse__draft_same_index(d, node, walk);
 }
 
 /* node = end + number * x. */
@@ -115,7 +142,7 @@ static bool takes_residual(const lfuse__draft *d, lfuse__tail *t, int32_t node)
 static bool takes_bias(const lfuse__draft *d, lfuse__tail *t, int32_t node)
 {
     const int i = other_operand(d, node, t->end);
-    const lfuse__node *n = lfuse__draft_node(d, node), *b;
+    const lfuse__node *n = lfuse__draft_node(d, node);
     const int column = n->rank - 1;
     lfuse__view walk;
     int32_t base;
@@ -124,10 +151,7 @@ static bool takes_bias(const lfuse__draft *d, lfuse__tail *t, int32_t node)
     if (i < 0 || !is_op(d, node, LFUSE__OP_add) || takes(t, LFUSE__INPUT_BIAS) || t->epilogue != LFUSE__EP_NONE)
         return false;
     base = lfuse__draft_operand(d, node, i, &walk);
-    b = lfuse__draft_node(d, base);
-    if (d->nodes[base].inlined || d->memory[base].wide.set || d->nodes[base].region == d->nodes[node].region ||
-        b->type != n->type || walk.axis[column] < 0 || walk.step[column] != 1)
-        return false;
+    if (!may_read(d, node, base) || walk.axis[column] < 0 || walk.step[column] != 1) return false;
     for (k = 0; k < column; k++)
         if (walk.axis[k] >= 0) return false;
     for (k = 0; k < walk.rank; k++) /* a row vector, all of it: vendors take no other */
@@ -175,8 +199,8 @@ bool lfuse__tail_match(const lfuse__draft *d, int32_t matmul, int32_t region, lf
     for (i = 0; i < LFUSE__EPILOGUE_INPUTS; i++) t->inputs[i].base = -1;
     while ((node = follower(d, t->end, region)) >= 0) {
         if (lfuse__draft_node(d, node)->type != lfuse__draft_node(d, matmul)->type) return false;
-        if (!takes_alpha(d, t, node) && !takes_beta(d, t, node) && !takes_bias(d, t, node) &&
-            !takes_residual(d, t, node) && !takes_activation(d, t, node))
+        if (!takes_alpha(d, t, node) && !takes_scale(d, t, node) && !takes_beta(d, t, node) &&
+            !takes_bias(d, t, node) && !takes_residual(d, t, node) && !takes_activation(d, t, node))
             return false;
         t->end = node;
         t->nodes++;

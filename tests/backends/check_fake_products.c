@@ -41,6 +41,7 @@ static double expected(const product *p, int64_t x, int64_t i, int64_t j)
     double sum = 0;
     for (int64_t k = 0; k < d->k; k++) sum += multiplied(at(a, i, k, d->lda, d->ta)) * at(b, k, j, d->ldb, d->tb);
     if (add->taken) c = data[4] + x * add->stride - i * d->ldc + i * add->ld;
+    if (d->inputs[LFUSE__INPUT_SCALE].taken) sum *= data[3 + LFUSE__INPUT_SCALE][0];
     sum = p->alpha * sum + (p->beta != 0 ? p->beta * c[i * d->ldc + j] : 0);
     if (d->inputs[LFUSE__INPUT_BIAS].taken) sum += data[3][j];
     if (d->epilogue == LFUSE__EP_RELU) sum = sum > 0 ? sum : 0;
@@ -191,6 +192,35 @@ TEST(test_gemm)
     d.type = LFUSE_F32, d.wide = true;
     FAILS(cuda->gemm_candidates(dev, &d, 1, &c, &n), LFUSE_ERR_UNSUPPORTED);
     cuda->gemm_destroy(NULL);
+}
+
+/* Alpha is read where it lies, as the operation's pointer mode says; so is beta, which leaves what D was unread. */
+TEST(test_scale)
+{
+    static const struct { lfuse_type type; bool wide; } types[] = {
+        { LFUSE_F32, false }, { LFUSE_F64, false }, { LFUSE_F16, true },
+    };
+    lfuse__bdevice *dev = open_device(0);
+    lfuse__gemm_candidate c;
+    int n = 0;
+    NEED_FAKE_BLAS();
+    make_data();
+    for (int i = 0; i < ELEMENTS; i++) data[2][i] = NAN;
+    data[3 + LFUSE__INPUT_SCALE][0] = -1.5;
+    lfuse__bstream *s = stream_on(dev);
+    for (int i = 0; i < 3 * 4; i++) {
+        product p = { .d = { .type = types[i / 4].type, .wide = types[i / 4].wide, .m = 5, .n = 7, .k = 6, .lda = 16,
+                             .ldb = 16, .ldc = 16, .epilogue = i & 1 ? LFUSE__EP_RELU : LFUSE__EP_NONE,
+                             .inputs = { [LFUSE__INPUT_BIAS] = { .taken = i & 1 },
+                                         [LFUSE__INPUT_SCALE] = { .taken = true } } },
+                      .alpha = 1, .late = i & 2 ? 1u << (3 + LFUSE__INPUT_SCALE) : 0 };
+        check_shape(dev, s, &p);
+        p.d.batch = 2, p.d.stride_a = 96, p.d.stride_b = 104, p.d.stride_c = 80;
+        check_shape(dev, s, &p);
+        p.d.has_beta = true;
+        FAILS(cuda->gemm_candidates(dev, &p.d, 1, &c, &n), LFUSE_ERR_UNSUPPORTED);
+        SAYS("beta on the host");
+    }
 }
 
 /* One operand that starts late, or one distance that keeps no alignment, and the algorithm has to take any address. */

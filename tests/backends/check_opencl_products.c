@@ -177,6 +177,8 @@ TEST_LOOP(test_gemm, 0, device_count)
     REFUSED(LFUSE_ERR_UNSUPPORTED, try_gemm(d));
     d = base, d.epilogue = LFUSE__EP_RELU;
     REFUSED(LFUSE_ERR_UNSUPPORTED, try_gemm(d));
+    d = base, d.inputs[LFUSE__INPUT_SCALE].taken = true;
+    REFUSED(LFUSE_ERR_UNSUPPORTED, try_gemm(d));
     if (f.info.svm) {
         lfuse__gemm_candidate c;
         lfuse__gemm_args args = { .alpha = 1 };

@@ -87,6 +87,33 @@ CASE(product_device_scalars, TWO_WAYS)
     h_expect_same_bits(h);
 }
 
+/* Losses and weights are scaled so: the products of a batch by one number, before a bias. Integers, also of f64. */
+static void product_scale(harness *h, lfuse_type type, lfuse_type result)
+{
+    lfuse_value x = h_input(h, "x", type, 3, LFUSE_DIMS(2, 18, 24), PLAIN, INTEGERS);
+    lfuse_value w = h_input(h, "w", type, 2, LFUSE_DIMS(24, 20), PLAIN, INTEGERS);
+    lfuse_value s = h_input(h, "s", result, 0, LFUSE_DIMS(0), OFFSET, INTEGERS);
+    lfuse_value v = h_input(h, "v", result, 1, LFUSE_DIMS(20), PLAIN, INTEGERS);
+    const lfuse_value y = lfuse_mul(lfuse_matmul_as(x, w, result, LFUSE_PRECISION_FULL), s);
+    h_output(h, "y", lfuse_relu(lfuse_add(y, v)), result, 3, LFUSE_DIMS(2, 18, 20), PLAIN);
+    h_expect_same_bits(h);
+}
+
+CASE(product_scale_f32, EVERY_WAY) { product_scale(h, LFUSE_F32, LFUSE_F32); }
+CASE(product_scale_f64, TWO_WAYS) { product_scale(h, LFUSE_F64, LFUSE_F64); }
+CASE(product_scale_wide, TWO_WAYS) { product_scale(h, LFUSE_BF16, LFUSE_F32); }
+
+/* The scale is computed in the plan, and the product stored over another tensor. */
+CASE(product_scale_made, TWO_WAYS)
+{
+    lfuse_value a = h_input(h, "a", LFUSE_F32, 2, LFUSE_DIMS(18, 40), PLAIN, NORMAL);
+    lfuse_value b = h_input(h, "b", LFUSE_F32, 2, LFUSE_DIMS(40, 26), PLAIN, NORMAL);
+    lfuse_value c = h_input(h, "c", LFUSE_F32, 2, LFUSE_DIMS(18, 26), STRIDED, NORMAL);
+    const lfuse_value s = lfuse_exp(h_input(h, "log_s", LFUSE_F32, 0, LFUSE_DIMS(0), PLAIN, NORMAL));
+    h_output(h, "s", s, LFUSE_F32, 0, LFUSE_DIMS(0), PLAIN);
+    h_update(h, c, lfuse_mul(lfuse_matmul(a, b), s));
+}
+
 /* A matrix that is added once and one that is added by a number, neither where the result goes; in batches too. */
 CASE(product_residual, TWO_WAYS)
 {

@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "common/base/half.h"
+#include "tests/fake-cuda/fakecuda.h"
 
 #define EXPORT __attribute__((visibility("default")))
 #define WORKSPACE 512
@@ -307,15 +308,32 @@ static double finish(const operation *o, cudaDataType_t type, uint64_t row, doub
     return v;
 }
 
-/* The fake driver, where that is loaded, keeps the time. */
-static void spend(void *stream)
+/* A function of the fake driver; NULL: that is not loaded. */
+static void *of_driver(const char *name)
 {
     void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
-    void *symbol = driver ? dlsym(driver, "fakecuda_spend") : NULL;
-    void (*function)(void *, unsigned);
+    void *symbol = driver ? dlsym(driver, name) : NULL;
+    if (driver) dlclose(driver);
+    return symbol;
+}
+
+/* The fake driver keeps the time. */
+static void spend(void *stream)
+{
+    void *symbol = of_driver("fakecuda_spend");
+    fakecuda_spend_function *function;
     memcpy(&function, &symbol, sizeof symbol);
     if (symbol) function(stream, 0);
-    if (driver) dlclose(driver);
+}
+
+/* Whether alpha and beta lie where the operation's pointer mode says. */
+static bool lie_right(const operation *o, const void *alpha, const void *beta)
+{
+    const bool on_device = o->pointers == CUBLASLT_POINTER_MODE_DEVICE;
+    void *symbol = of_driver("fakecuda_is_allocated");
+    fakecuda_is_allocated_function *function;
+    memcpy(&function, &symbol, sizeof symbol);
+    return !symbol || (!function(alpha) != on_device && !function(beta) != on_device);
 }
 
 /* Matrices number `matrix` of the operands and the result. */
@@ -398,6 +416,7 @@ EXPORT cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc
     (void)handle;
     if (o->epilogue & CUBLASLT_EPILOGUE_BIAS) addresses |= (uint64_t)(uintptr_t)o->bias;
     if (status) return status;
+    if (!lie_right(o, alpha, beta)) return CUBLAS_STATUS_INVALID_VALUE;
     if (c == d && (lc->ld != ld->ld || lc->stride != ld->stride)) return CUBLAS_STATUS_INVALID_VALUE;
     spend(stream);
     if (algorithm->data[0] == 7 && (addresses % 16 || workspace_bytes < WORKSPACE || !workspace))

@@ -35,6 +35,8 @@ typedef uint64_t fakecuda_calls_function(const char *function);
 typedef int64_t fakecuda_live_function(void);
 /* A launch of a grid by somebody else on the stream, or into its graph, takes its time. */
 typedef void fakecuda_spend_function(void *stream, unsigned grid);
+/* Whether memory that was allocated is there. */
+typedef int fakecuda_is_allocated_function(const void *address);
 typedef const fakecuda_launch *fakecuda_last_function(void);
 /*
  * Kernel i of the graph that was launched last. A graph holds its kernels, whose launches then count like others;

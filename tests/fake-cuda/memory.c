@@ -17,6 +17,8 @@ typedef struct block {
 
 static block blocks[BLOCKS];
 
+fakecuda_is_allocated_function fakecuda_is_allocated __attribute__((visibility("default")));
+
 CUresult fake_MemGetInfo(size_t *available, size_t *total)
 {
     ENTER(MemGetInfo);
@@ -45,6 +47,11 @@ static block *find_block(uint64_t address)
         if (base && address >= base && address < base + blocks[i].bytes) return &blocks[i];
     }
     return NULL;
+}
+
+int fakecuda_is_allocated(const void *address)
+{
+    return find_block((uint64_t)(uintptr_t)address) != NULL;
 }
 
 /* Pinned memory and memory of the device are freed by functions of their own. */

@@ -216,4 +216,108 @@ TEST(a_residual_of_one_column)
            "(gemm 4 x 16 x 8 acc) (pointwise 4 x 16 (y (add t0 q)))");
 }
 
+/* ---- a scale in the device's memory ---- */
+
+static lfuse_value scale(int rank)
+{
+    return lfuse_input(g, "s", LFUSE_F32, rank, LFUSE_DIMS(1, 1));
+}
+
+TEST_CASE("scales", .setup = rig_setup, .teardown = rig_teardown)
+
+TEST(in_place_of_alpha)
+{
+    operands();
+    lfuse_output(g, "y", lfuse_relu(lfuse_add(lfuse_mul(scale(0), m), row)));
+    rig_expect("(gemm 4 x 16 x 8 (relu (add (mul acc s) b)))");
+    ck_assert_int_eq(plan->stages[0].nalternatives, 2);
+    ck_assert_str_eq(rig_alternative(0, 1), "vendor+pointwise: (gemm 4 x 16 x 8 acc) "
+                                            "(pointwise 4 x 16 (y (relu (add (mul s y) b))))");
+}
+
+TEST(before_a_matrix)
+{
+    operands();
+    behind(lfuse_add(lfuse_add(lfuse_mul(m, scale(2)), by(r, "beta")), row),
+           "(gemm 4 x 16 x 8 (add (add (mul acc s) (mul r beta)) b))");
+}
+
+TEST(one_of_many)
+{
+    operands();
+    behind(lfuse_mul(m, lfuse_slice(row, 0, 3, 1, 1)), "(gemm 4 x 16 x 8 (mul acc b[3]))");
+}
+
+TEST(of_another_step)
+{
+    const lfuse_value half = lfuse_mul(scale(0), lfuse_constant(g, 0.5));
+
+    operands();
+    lfuse_output(g, "half", half);
+    behind(lfuse_mul(m, half), "(pointwise 1 (half (mul s 0.5))) (gemm 4 x 16 x 8 (mul acc half))");
+    rig_check_order();
+}
+
+static lfuse_value product_of_f16(lfuse_type type)
+{
+    const lfuse_value x = lfuse_input(g, "x", LFUSE_F16, 2, LFUSE_DIMS(4, 8));
+
+    return lfuse_matmul_as(x, lfuse_input(g, "w", LFUSE_F16, 2, LFUSE_DIMS(8, 16)), type, LFUSE_PRECISION_FULL);
+}
+
+TEST(of_the_type_of_alpha)
+{
+    behind(lfuse_mul(product_of_f16(LFUSE_F32), scale(0)), "(gemm 4 x 16 x 8 of f16 in f32 (mul acc s))");
+}
+
+TEST(of_another_type_than_alpha)
+{
+    behind(lfuse_mul(product_of_f16(LFUSE_F16), lfuse_input(g, "s", LFUSE_F16, 0, NULL)),
+           "(gemm 4 x 16 x 8 acc) (pointwise 4 x 16 (y (mul t0 s)))");
+}
+
+TEST(of_a_row)
+{
+    operands();
+    behind(lfuse_mul(m, row), "(gemm 4 x 16 x 8 acc) (pointwise 4 x 16 (y (mul t0 b)))");
+}
+
+TEST(beside_alpha)
+{
+    operands();
+    behind(lfuse_mul(by(m, "alpha"), scale(0)),
+           "(gemm 4 x 16 x 8 acc) (pointwise 4 x 16 (y (mul (mul t0 alpha) s)))");
+}
+
+TEST(behind_a_bias)
+{
+    operands();
+    behind(lfuse_mul(lfuse_add(m, row), scale(0)),
+           "(gemm 4 x 16 x 8 acc) (pointwise 4 x 16 (y (mul (add t0 b) s)))");
+}
+
+TEST(of_a_product_that_is_read_elsewhere)
+{
+    operands();
+    lfuse_output(g, "z", m);
+    behind(lfuse_mul(m, scale(0)), "(gemm 4 x 16 x 8 acc) (pointwise 4 x 16 (y (mul z s)))");
+}
+
+/* Alpha stays while it is read: the result lies elsewhere until all of it is there. */
+TEST(that_the_result_replaces)
+{
+    const lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(1, 8)), s = scale(2);
+    const lfuse_value w = lfuse_input(g, "w", LFUSE_F32, 2, LFUSE_DIMS(8, 1));
+
+    lfuse_update(s, lfuse_mul(lfuse_matmul(x, w), lfuse_reshape(s, 0, NULL)));
+    rig_expect("(gemm 1 x 1 x 8 (mul acc s)) (pointwise 1 x 1 (s t0))");
+}
+
+TEST(that_is_a_part_of_what_the_result_replaces)
+{
+    operands();
+    lfuse_update(r, lfuse_mul(m, lfuse_slice(lfuse_slice(r, 0, 1, 1, 1), 1, 2, 1, 1)));
+    rig_expect("(gemm 4 x 16 x 8 (mul acc r[1,2])) (pointwise 4 x 16 (r t0))");
+}
+
 TEST_SUITE("products", CK_NOFORK)

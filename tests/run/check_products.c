@@ -78,8 +78,8 @@ enum { ROWS = 5, COLUMNS = 6, DEPTH = 3 };
 
 /* One form of what follows a product, and what comes of it. */
 typedef struct form {
-    bool alpha, beta, bias, relu, replaces;
-    double scale;  /* beta's */
+    bool alpha, scale, beta, bias, relu, replaces; /* scale: alpha in device memory */
+    double factor; /* beta's */
     bool transposed; /* what is added is bound so: vendors do not take it */
     uint64_t launches;
 } form;
@@ -87,12 +87,12 @@ typedef struct form {
 static void check_form(const form *f)
 {
     lfuse_tensor *x = ramp(2, SHAPE(ROWS, DEPTH), -2, 1), *w = ramp(2, SHAPE(DEPTH, COLUMNS), -4, 1);
-    lfuse_tensor *b = ramp(1, SHAPE(COLUMNS), 3, -2), *y = tensor(2, SHAPE(ROWS, COLUMNS));
+    lfuse_tensor *b = ramp(1, SHAPE(COLUMNS), 3, -2), *s = ramp(0, NULL, 2, 0), *y = tensor(2, SHAPE(ROWS, COLUMNS));
     const lfuse_value m = lfuse_matmul(lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(ROWS, DEPTH)),
                                        lfuse_input(g, "w", LFUSE_F32, 2, LFUSE_DIMS(DEPTH, COLUMNS)));
     lfuse_value added = lfuse_input(g, "r", LFUSE_F32, 2, LFUSE_DIMS(ROWS, COLUMNS)), v = m;
-    const bool unread = f->beta && f->scale == 0;
-    lfuse_binding bind[7];
+    const bool unread = f->beta && f->factor == 0;
+    lfuse_binding bind[8];
     int count = 0;
 
     lfuse_tensor *plain = ramp(2, SHAPE(ROWS, COLUMNS), unread ? (float)NAN : -7, 2);
@@ -101,6 +101,7 @@ static void check_form(const form *f)
         r = new_view(plain, 2, SHAPE(ROWS, COLUMNS), SHAPE(1, ROWS), 0);
     }
     if (f->alpha) v = lfuse_mul(v, lfuse_scalar(g, "alpha"));
+    if (f->scale) v = lfuse_mul(v, lfuse_input(g, "s", LFUSE_F32, 0, NULL));
     v = lfuse_add(v, f->beta ? lfuse_mul(added, lfuse_scalar(g, "beta")) : added);
     if (f->bias) v = lfuse_add(v, lfuse_input(g, "b", LFUSE_F32, 1, LFUSE_DIMS(COLUMNS)));
     if (f->relu) v = lfuse_relu(v);
@@ -110,8 +111,9 @@ static void check_form(const form *f)
     bind[count++] = lfuse_bind_tensor("r", r);
     if (!f->replaces) bind[count++] = lfuse_bind_tensor("y", y);
     if (f->bias) bind[count++] = lfuse_bind_tensor("b", b);
+    if (f->scale) bind[count++] = lfuse_bind_tensor("s", s);
     if (f->alpha) bind[count++] = lfuse_bind_scalar("alpha", 2);
-    if (f->beta) bind[count++] = lfuse_bind_scalar("beta", f->scale);
+    if (f->beta) bind[count++] = lfuse_bind_scalar("beta", f->factor);
     lfuse_plan *plan = plan_by(LFUSE_PROVIDER_VENDOR, 0);
     LAUNCHES(f->launches, OK(lfuse_plan_run(plan, stream, bind, count)));
     const float *got = values(f->replaces ? r : y);
@@ -119,27 +121,56 @@ static void check_form(const form *f)
         for (int j = 0; j < COLUMNS; j++) {
             double sum = 0, add = -7 + 2 * (f->transposed ? i + j * ROWS : i * COLUMNS + j);
             for (int k = 0; k < DEPTH; k++) sum += (double)(-2 + i * DEPTH + k) * (-4 + k * COLUMNS + j);
-            sum = (f->alpha ? 2 : 1) * sum + (unread ? 0 : (f->beta ? f->scale : 1) * add) + (f->bias ? 3 - 2 * j : 0);
+            sum = (f->alpha || f->scale ? 2 : 1) * sum + (unread ? 0 : (f->beta ? f->factor : 1) * add);
+            sum += f->bias ? 3 - 2 * j : 0;
             NEAR(got[i * COLUMNS + j], f->relu && sum < 0 ? 0 : sum);
         }
     drop(plan);
     if (f->transposed) drop(r);
     drop(plain);
-    drop(x), drop(w), drop(b), drop(y);
+    drop(x), drop(w), drop(b), drop(s), drop(y);
 }
 
 static const form forms[] = {
     { .launches = 1 }, { .bias = true, .launches = 1 }, { .alpha = true, .bias = true, .relu = true, .launches = 1 },
-    { .beta = true, .scale = -3, .alpha = true, .bias = true, .relu = true, .launches = 1 },
-    { .beta = true, .scale = 0, .launches = 1 }, { .beta = true, .scale = 0, .bias = true, .launches = 1 },
-    { .replaces = true, .bias = true, .launches = 1 }, { .replaces = true, .beta = true, .scale = 0.5, .launches = 1 },
-    { .replaces = true, .beta = true, .scale = 0, .relu = true, .launches = 1 },
+    { .beta = true, .factor = -3, .alpha = true, .bias = true, .relu = true, .launches = 1 },
+    { .beta = true, .factor = 0, .launches = 1 }, { .beta = true, .factor = 0, .bias = true, .launches = 1 },
+    { .replaces = true, .bias = true, .launches = 1 }, { .replaces = true, .beta = true, .factor = 0.5, .launches = 1 },
+    { .replaces = true, .beta = true, .factor = 0, .relu = true, .launches = 1 },
+    { .scale = true, .launches = 1 }, { .scale = true, .replaces = true, .bias = true, .relu = true, .launches = 1 },
+    { .scale = true, .beta = true, .factor = 0.5, .bias = true, .launches = 1 },
+    { .scale = true, .transposed = true, .launches = 2 },
     { .transposed = true, .launches = 2 }, { .transposed = true, .bias = true, .relu = true, .launches = 2 },
 };
 
 TEST_LOOP(what_a_product_adds, 0, (int)(sizeof forms / sizeof forms[0]))
 {
     check_form(&forms[_i]);
+}
+
+/* Measured with a scale that is read, and declined: then a kernel scales. */
+TEST(scales_that_are_measured_or_declined)
+{
+    const lfuse_plan_options measured = { .effort = LFUSE_EFFORT_MEASURE, .provider = LFUSE_PROVIDER_VENDOR };
+    const lfuse_value m = lfuse_matmul(lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(ROWS, DEPTH)),
+                                       lfuse_input(g, "w", LFUSE_F32, 2, LFUSE_DIMS(DEPTH, COLUMNS)));
+
+    lfuse_output(g, "y", lfuse_relu(lfuse_mul(m, lfuse_input(g, "s", LFUSE_F32, 0, NULL))));
+    for (int way = 0; way < 3; way++) {
+        lfuse__stub.decline_epilogues = way == 1 ? ~1u : 0;
+        reopen_device();
+        lfuse_plan *plan = new_plan(dev, g, way == 2 ? NULL : &measured);
+        lfuse_tensor *x = ramp(2, SHAPE(ROWS, DEPTH), 1, 0), *w = ramp(2, SHAPE(DEPTH, COLUMNS), 2, 0);
+        lfuse_tensor *s = ramp(0, NULL, 0, 0), *y = tensor(2, SHAPE(ROWS, COLUMNS));
+        for (int run = 0; run < 3; run++) {
+            OK(lfuse_tensor_fill(s, NULL, run + 0.5));
+            OK(lfuse_plan_run(plan, stream, BINDINGS(lfuse_bind_tensor("x", x), lfuse_bind_tensor("w", w),
+                                                     lfuse_bind_tensor("s", s), lfuse_bind_tensor("y", y))));
+            for (int i = 0; i < ROWS * COLUMNS; i++) NEAR(values(y)[i], (run + 0.5) * 2 * DEPTH);
+        }
+        drop(plan);
+        drop(x), drop(w), drop(s), drop(y);
+    }
 }
 
 TEST(widened_products)

@@ -93,7 +93,70 @@ TEST(scratch_that_moves)
     ck_assert_uint_eq(replays(), 4);
 }
 
+/* ---- a scale in device memory ---- */
+
+/* y = relu(s x w), z = s y v. */
+typedef struct scaled {
+    lfuse_plan *plan;
+    lfuse_tensor *x, *w, *v, *s[3], *z;
+} scaled;
+
+static void open_scaled(scaled *p)
+{
+    const lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(ROWS, INNER));
+    const lfuse_value w = lfuse_frozen(g, "w", LFUSE_F32, 2, LFUSE_DIMS(INNER, COLUMNS));
+    const lfuse_value v = lfuse_frozen(g, "v", LFUSE_F32, 2, LFUSE_DIMS(COLUMNS, INNER));
+    const lfuse_value s = lfuse_input(g, "s", LFUSE_F32, 0, NULL);
+    const lfuse_value y = lfuse_relu(lfuse_mul(lfuse_matmul(x, w), s));
+
+    lfuse_output(g, "z", lfuse_mul(lfuse_matmul(y, v), s));
+    p->plan = plan_by(LFUSE_PROVIDER_VENDOR, LFUSE_NO_SMALL_PRODUCTS);
+    p->x = ramp(2, SHAPE(ROWS, INNER), 1, 0);
+    p->w = ramp(2, SHAPE(INNER, COLUMNS), 1, 0);
+    p->v = ramp(2, SHAPE(COLUMNS, INNER), 1, 0);
+    p->z = tensor(2, SHAPE(ROWS, INNER));
+    for (int i = 0; i < 3; i++) p->s[i] = ramp(0, NULL, 0, 0);
+}
+
+/* With what is written there now in the tensor `at`. */
+static void run_scaled(scaled *p, int at, double scale)
+{
+    OK(lfuse_tensor_fill(p->s[at], NULL, scale));
+    OK(lfuse_plan_run(p->plan, stream, BINDINGS(lfuse_bind_tensor("x", p->x), lfuse_bind_tensor("w", p->w),
+                                                lfuse_bind_tensor("v", p->v), lfuse_bind_tensor("s", p->s[at]),
+                                                lfuse_bind_tensor("z", p->z))));
+    const float *got = values(p->z);
+    for (int i = 0; i < ROWS * INNER; i++) ck_assert_float_eq(got[i], (float)(scale * scale * INNER * COLUMNS));
+    OK(lfuse_tensor_fill(p->z, NULL, NAN));
+}
+
+TEST_CASE("scales", .setup = open_stub, .teardown = close_stub)
+
+/* The graph holds where the scale is, and not what it is. */
+TEST(scales_are_bound)
+{
+    scaled p;
+
+    open_scaled(&p);
+    for (int i = 0; i < 6; i++) run_scaled(&p, 0, 1 + i);
+    ck_assert_uint_eq(captures(), 1);
+    ck_assert_uint_eq(replays(), 4);
+    for (int i = 0; i < 6; i++) run_scaled(&p, 1 + i % 2, 1 + i);
+    ck_assert_uint_eq(replays(), 4);
+    for (int i = 0; i < 6; i++) run_scaled(&p, 2, 1 + i);
+    ck_assert_uint_eq(captures(), 2);
+}
+
 /* ---- on devices ---- */
+
+static void scales_on_a_device(void)
+{
+    scaled p;
+
+    g = lfuse_graph_create();
+    open_scaled(&p);
+    for (int i = 0; i < 24; i++) run_scaled(&p, i / 8, 1 + i);
+}
 
 /* The bits that launches give, whatever has moved; the counter counts what a graph launches. */
 static void replay_on_a_device(void)
@@ -112,6 +175,13 @@ static void replay_on_a_device(void)
     for (int i = 0; i < 12; i++) run_product(&p, 1 + i / 6, i % 3, 3 - i);
     ck_assert_uint_eq(launches() - before, 12 * each);
     ck_assert(info.native_graph == (strstr(lfuse_plan_text(p.plan), "replay") != NULL));
+}
+
+TEST_CASE("devices", .setup = open_stub, .teardown = close_stub)
+
+TEST(scales_on_devices)
+{
+    if (!on_each_device(scales_on_a_device)) TEST_SKIP("no device");
 }
 
 TEST(devices)

@@ -90,10 +90,12 @@ static void be_slow(void)
 static void do_matrix(const command *c, int64_t matrix)
 {
     const lfuse__gemm_desc *d = &c->gemm;
+    const void *scale = c->inputs[LFUSE__INPUT_SCALE];
+    const double alpha = d->inputs[LFUSE__INPUT_SCALE].taken ? load(scale, lfuse__gemm_result(d), 0) : c->alpha;
     for (int64_t row = 0; row < d->m; row++)
         for (int64_t column = 0; column < d->n; column++) {
             const int64_t at = matrix * d->stride_c + row * d->ldc + column;
-            double value = rounded(d, rounded(d, c->alpha) * product(c, matrix, row, column));
+            double value = rounded(d, rounded(d, alpha) * product(c, matrix, row, column));
             if (d->has_beta && c->beta != 0) {
                 const lfuse__gemm_input *in = &d->inputs[LFUSE__INPUT_ADDEND];
                 const int64_t from = in->taken ? matrix * in->stride + row * in->ld + column : at;

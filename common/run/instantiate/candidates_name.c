@@ -106,6 +106,8 @@ static void add_step(writer *w, const lfuse__step *s)
     if (s->product.prologue[0] || s->product.prologue[1])
         lfuse__strbuf_format(&w->text, " made %d %d", s->product.prologue[0], s->product.prologue[1]);
     if (s->product.adds) lfuse__strbuf_format(&w->text, " adds %d", s->product.inputs[LFUSE__INPUT_ADDEND]);
+    for (i = LFUSE__INPUT_ADDEND + 1; i < LFUSE__EPILOGUE_INPUTS; i++)
+        if (s->product.inputs[i]) lfuse__strbuf_format(&w->text, " takes %d", i);
     if (s->product.wide || s->product.tf32)
         lfuse__strbuf_format(&w->text, " %d %d", s->product.wide, s->product.tf32);
 }
