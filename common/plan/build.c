@@ -62,17 +62,19 @@ bool lfuse__builder_overflow(const lfuse__builder *b)
     return b->overflow;
 }
 
-static int append(lfuse__builder *b, lfuse__instr_kind kind, lfuse_type type)
+/* Returns the register; 0 after an overflow. */
+static int append(lfuse__builder *b, const lfuse__instr *in)
 {
-    lfuse__instr *in;
-
     if (b->ninstr == LFUSE__BODY_INSTRUCTIONS) b->overflow = true;
     if (b->overflow) return 0;
-    in = &b->instr[b->ninstr];
-    in->kind = (uint8_t)kind;
-    in->type = (uint8_t)type;
-    in->a = in->b = in->c = -1;
+    b->instr[b->ninstr] = *in;
     return b->ninstr++;
+}
+
+/* An instruction of one argument. */
+static lfuse__instr instruction(lfuse__instr_kind kind, lfuse_type type, int a)
+{
+    return (lfuse__instr){ .kind = (uint8_t)kind, .type = (uint8_t)type, .a = (int16_t)a, .b = -1, .c = -1 };
 }
 
 static int operand(lfuse__builder *b, const lfuse__operand *o)
@@ -121,15 +123,13 @@ static void describe(lfuse__builder *b, const lfuse__home *home, int32_t like, c
 static int load(lfuse__builder *b, const lfuse__operand *o, int at)
 {
     const int index = operand(b, o);
+    lfuse__instr in = instruction(LFUSE__I_LOAD, o->type, index);
     int i;
 
     for (i = 0; i < b->ninstr; i++)
         if (b->instr[i].kind == LFUSE__I_LOAD && b->instr[i].a == index && b->instr[i].b == at) return i;
-    i = append(b, LFUSE__I_LOAD, o->type);
-    if (b->overflow) return i;
-    b->instr[i].a = (int16_t)index;
-    b->instr[i].b = (int16_t)at;
-    return i;
+    in.b = (int16_t)at;
+    return append(b, &in);
 }
 
 int lfuse__builder_load_type(lfuse__builder *b, const lfuse__home *home, int32_t like, lfuse_type type)
@@ -170,12 +170,12 @@ static int load_node(lfuse__builder *b, int32_t node, const lfuse__view *walk, i
 static int number(lfuse__builder *b, int32_t node, lfuse_type type)
 {
     const lfuse__node *n = lfuse__draft_node(b->d, node);
-    int i, index = 0, reg;
+    lfuse__instr in = instruction(LFUSE__I_CONST, type, -1);
+    int i, index = 0;
 
     if (n->kind == LFUSE__CONSTANT) {
-        reg = append(b, LFUSE__I_CONST, type);
-        if (!b->overflow) b->instr[reg].number = n->number;
-        return reg;
+        in.number = n->number;
+        return append(b, &in);
     }
     b->status = lfuse__draft_number(b->d, node, &index);
     if (b->status) return 0;
@@ -186,21 +186,16 @@ static int number(lfuse__builder *b, int32_t node, lfuse_type type)
         b->numbers[i] = index;
         b->number_types[b->nnumbers++] = type;
     }
-    reg = append(b, LFUSE__I_NUMBER, type);
-    if (!b->overflow) b->instr[reg].a = (int16_t)i;
-    return reg;
+    in = instruction(LFUSE__I_NUMBER, type, i);
+    return append(b, &in);
 }
 
 int lfuse__builder_convert(lfuse__builder *b, int reg, lfuse_type from, lfuse_type to)
 {
-    int result;
+    lfuse__instr in = instruction(LFUSE__I_CONVERT, to, reg);
 
-    if (from == to) return reg;
-    result = append(b, LFUSE__I_CONVERT, to);
-    if (b->overflow) return 0;
-    b->instr[result].from = (uint8_t)from;
-    b->instr[result].a = (int16_t)reg;
-    return result;
+    in.from = (uint8_t)from;
+    return from == to ? reg : append(b, &in);
 }
 
 /* How the loop walks the base of operand i of a node that it walks so. */
@@ -264,59 +259,40 @@ static int look_up(lfuse__builder *b, int32_t node, const lfuse__view *walk)
 
 /*
  * Over the whole loop, whoever asks. Sums and products take in what they give, so f32 for the narrow floating types,
- * whose results are rounded behind them.
+ * whose results are rounded behind them. The results of a list's members wait in memory for their TOTAL, so that it
+ * takes an operand.
  */
 static int reduce(lfuse__builder *b, int32_t node)
 {
     const lfuse__node *n = lfuse__draft_node(b->d, node);
-    const bool widens = lfuse__folds[n->op].type == LFUSE__FOLD_WIDE;
+    const bool widens = lfuse__folds[n->op].type == LFUSE__FOLD_WIDE, total = n->kind == LFUSE__LIST_REDUCE;
     const lfuse_type from = lfuse__register_type((lfuse_type)lfuse__draft_node(b->d, n->in[0])->type);
     const lfuse_type type = widens ? lfuse__register_type((lfuse_type)n->type) : (lfuse_type)n->type;
+    int32_t of = n->in[0];
+    lfuse__instr in;
     lfuse__view walk;
-    int in, reg;
+    int reg;
 
-    lfuse__draft_reduced(b->d, node, &b->loop, &walk);
-    in = lfuse__builder_value(b, n->in[0], &walk);
+    if (lfuse__draft_is_root(b->d, node)) lfuse__draft_reduced(b->d, node, &b->loop, &walk);
+    else of = lfuse__draft_operand(b->d, node, 0, &walk);
+    reg = lfuse__builder_value(b, of, &walk);
     if (b->overflow || b->status) return 0;
-    if (widens) in = lfuse__builder_convert(b, in, from, type);
-    reg = append(b, LFUSE__I_REDUCE, type);
-    if (b->overflow) return 0;
-    b->instr[reg].op = n->op;
-    b->instr[reg].a = (int16_t)in;
-    return lfuse__builder_convert(b, reg, type, (lfuse_type)n->type);
-}
-
-/* Types as above. The members' results wait in memory for their TOTAL, so that it takes an operand. */
-static int reduce_list(lfuse__builder *b, int32_t node)
-{
-    const lfuse__node *n = lfuse__draft_node(b->d, node);
-    const lfuse_type from = lfuse__register_type((lfuse_type)lfuse__draft_node(b->d, n->in[0])->type);
-    const bool widens = lfuse__folds[n->op].type == LFUSE__FOLD_WIDE;
-    const lfuse_type type = widens ? lfuse__register_type((lfuse_type)n->type) : (lfuse_type)n->type;
-    const bool total = n->kind == LFUSE__LIST_REDUCE;
-    lfuse__view walk;
-    const int32_t base = lfuse__draft_operand(b->d, node, 0, &walk);
-    int in = lfuse__builder_value(b, base, &walk), reg;
-
-    if (b->overflow || b->status) return 0;
-    if (widens) in = lfuse__builder_convert(b, in, from, type);
+    if (widens) reg = lfuse__builder_convert(b, reg, from, type);
     if (total && b->noperands + ++b->ntotals > LFUSE__BODY_OPERANDS) b->overflow = true;
-    reg = append(b, total ? LFUSE__I_TOTAL : LFUSE__I_REDUCE, type);
-    if (b->overflow) return 0;
-    b->instr[reg].op = n->op;
-    b->instr[reg].a = (int16_t)in;
-    return lfuse__builder_convert(b, reg, type, (lfuse_type)n->type);
+    in = instruction(total ? LFUSE__I_TOTAL : LFUSE__I_REDUCE, type, reg);
+    in.op = n->op;
+    return lfuse__builder_convert(b, append(b, &in), type, (lfuse_type)n->type);
 }
 
 static int compute(lfuse__builder *b, int32_t node, const lfuse__view *walk)
 {
     const lfuse__node *n = lfuse__draft_node(b->d, node);
-    int i, reg, in[3] = { -1, -1, -1 };
+    lfuse__instr apply = { .kind = LFUSE__I_APPLY, .op = n->op, .type = n->type };
+    int i, in[3] = { -1, -1, -1 };
 
     if (lfuse__draft_immediate(b->d, node)) return number(b, n->in[0], (lfuse_type)n->type);
     if (n->kind == LFUSE__INDEX) return load_node(b, node, walk, -1);
-    if (lfuse__draft_is_root(b->d, node)) return reduce(b, node);
-    if (lfuse__draft_reduces_list(b->d, node)) return reduce_list(b, node);
+    if (lfuse__draft_is_root(b->d, node) || lfuse__draft_reduces_list(b->d, node)) return reduce(b, node);
     if (n->kind == LFUSE__POINTWISE && n->op == LFUSE__OP_full_like) return argument(b, node, 1, walk);
     if (++b->depth > LFUSE__BODY_INSTRUCTIONS) b->overflow = true;
     if (n->kind == LFUSE__GATHER) in[0] = b->overflow ? 0 : look_up(b, node, walk);
@@ -328,25 +304,17 @@ static int compute(lfuse__builder *b, int32_t node, const lfuse__view *walk)
     if (n->kind == LFUSE__CAST)
         return lfuse__builder_convert(b, in[0], (lfuse_type)lfuse__draft_node(b->d, n->in[0])->type,
                                       (lfuse_type)n->type);
-    reg = append(b, LFUSE__I_APPLY, (lfuse_type)n->type);
-    if (b->overflow) return 0;
-    b->instr[reg].op = n->op;
-    b->instr[reg].a = (int16_t)in[0];
-    b->instr[reg].b = (int16_t)in[1];
-    b->instr[reg].c = (int16_t)in[2];
-    return reg;
+    apply.a = (int16_t)in[0];
+    apply.b = (int16_t)in[1];
+    apply.c = (int16_t)in[2];
+    return append(b, &apply);
 }
 
 /* Axes of extent 1 are the same wherever they walk; what is asked for twice must compare equal. */
 static void remember(lfuse__builder *b, int32_t node, const lfuse__view *walk, int reg)
 {
-    known *k;
-
     if (b->overflow || b->nknown == LFUSE__BODY_INSTRUCTIONS) return;
-    k = &b->known[b->nknown++];
-    k->node = node;
-    k->walk = *walk;
-    k->reg = (int16_t)reg;
+    b->known[b->nknown++] = (known){ .node = node, .walk = *walk, .reg = (int16_t)reg };
 }
 
 void lfuse__builder_given(lfuse__builder *b, int32_t node, int reg)
@@ -405,8 +373,7 @@ static void store(lfuse__builder *b, int reg, lfuse__operand *o)
     o->written = true;
     index = operand(b, o);
     if (b->overflow) return;
-    b->stores[b->nstores].reg = (int16_t)reg;
-    b->stores[b->nstores++].operand = (int16_t)index;
+    b->stores[b->nstores++] = (lfuse__store){ .reg = (int16_t)reg, .operand = (int16_t)index };
 }
 
 static void store_as(lfuse__builder *b, int reg, const lfuse__home *home, int32_t like, const lfuse__view *walk,

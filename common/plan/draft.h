@@ -167,6 +167,20 @@ struct lfuse__draft {
     int buffer_capacity;
 };
 
+/* Returns how many operands a kernel over a loop of so many axes has room for. */
+static inline int lfuse__most_operands(int rank)
+{
+    const int most = LFUSE__BODY_WORDS / (rank + 1);
+
+    return most < LFUSE__BODY_OPERANDS ? most : LFUSE__BODY_OPERANDS;
+}
+/* Returns the lowest element of the set that i is in: parent[] is a lower element of the set, or the element itself. */
+static inline int32_t lfuse__set_of(int32_t *parent, int32_t i)
+{
+    while (parent[i] != i) i = parent[i] = parent[parent[i]];
+    return i;
+}
+
 /* ---- draft.c: what the passes share ---- */
 static inline const lfuse__node *lfuse__draft_node(const lfuse__draft *d, int32_t i)
 {
@@ -232,6 +246,11 @@ bool lfuse__factors_equal(const lfuse__factors *a, const lfuse__factors *b);
 bool lfuse__factors_divide(const lfuse__factors *a, const lfuse__factors *b);
 
 /* ---- walk.c ---- */
+/*
+ * Whether two shapes differ in axes of one element at most. match[axis of a]: the axis of b that it is, -1 for one of
+ * one element, and behind the last.
+ */
+bool lfuse__match_axes(int rank_a, const lfuse_size *a, int rank_b, const lfuse_size *b, int8_t match[LFUSE_MAX_RANK]);
 /* Axes of an old shape, and of a new one, that hold the same elements. */
 typedef struct lfuse__group {
     int from, from_end, to, to_end;
@@ -255,7 +274,12 @@ bool lfuse__view_linear(const lfuse__draft *d, int32_t node, const lfuse__view *
 
 /* ---- views.c ---- */
 /* Whether two shapes differ in axes of one element at most. */
-bool lfuse__draft_alike(const lfuse__node *a, const lfuse__node *b);
+static inline bool lfuse__draft_alike(const lfuse__node *a, const lfuse__node *b)
+{
+    int8_t match[LFUSE_MAX_RANK];
+
+    return lfuse__match_axes(a->rank, a->shape, b->rank, b->shape, match);
+}
 /* By a pass that is left out: what keeps a kernel of its own, from memory to memory. */
 bool lfuse__draft_alone(const lfuse__draft *d, int32_t node);
 /*

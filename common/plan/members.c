@@ -23,12 +23,6 @@ typedef struct depths {
                         says; or itself */
 } depths;
 
-static int32_t find(int32_t *parent, int32_t i)
-{
-    while (parent[i] != i) i = parent[i] = parent[parent[i]];
-    return i;
-}
-
 static void find_congruent(const lfuse__draft *d, int32_t *same)
 {
     int32_t i, k;
@@ -38,7 +32,7 @@ static void find_congruent(const lfuse__draft *d, int32_t *same)
         const lfuse__node *n = lfuse__draft_node(d, i);
         for (k = 0; n->list && n->rank && n->kind != LFUSE__MATMUL && k < n->nin; k++)
             if (lfuse__draft_node(d, n->in[k])->list && lfuse__draft_node(d, n->in[k])->rank == n->rank)
-                same[find(same, d->nodes[n->in[k]].list)] = find(same, d->nodes[i].list);
+                same[lfuse__set_of(same, d->nodes[n->in[k]].list)] = lfuse__set_of(same, d->nodes[i].list);
     }
 }
 
@@ -47,7 +41,7 @@ static int32_t kin_of(const lfuse__draft *d, depths *x, int32_t node)
 {
     const lfuse__span span = lfuse__draft_span(lfuse__draft_node(d, lfuse__draft_node(d, node)->in[0]));
 
-    return span == LFUSE__SPAN_LIST ? find(x->same, d->nodes[node].list) : -2 - node;
+    return span == LFUSE__SPAN_LIST ? lfuse__set_of(x->same, d->nodes[node].list) : -2 - node;
 }
 
 static bool of_members(const lfuse__node *n)
@@ -184,7 +178,7 @@ static void unite(lfuse__draft *d, int32_t *parent, const reduction *all, int co
 
     for (i = 1; i < count; i++) {
         const reduction *x = &all[i - 1], *y = &all[i];
-        const int32_t a = find(parent, x->node), b = find(parent, y->node), low = a < b ? a : b;
+        const int32_t a = lfuse__set_of(parent, x->node), b = lfuse__set_of(parent, y->node), low = a < b ? a : b;
         const bool same = d->nodes[x->node].level == d->nodes[y->node].level &&
                           d->nodes[x->node].congruence == d->nodes[y->node].congruence;
         if (!same || d->nodes[x->node].no_siblings || d->nodes[y->node].no_siblings || joined == MOST_REDUCTIONS) {

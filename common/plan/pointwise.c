@@ -183,12 +183,6 @@ lfuse_status lfuse__pass_levels(lfuse__draft *d)
     return LFUSE_OK;
 }
 
-static int32_t find(int32_t *parent, int32_t i)
-{
-    while (parent[i] != i) i = parent[i] = parent[parent[i]];
-    return i;
-}
-
 static void join(lfuse__draft *d, int32_t *parent, int32_t node)
 {
     lfuse__view walk;
@@ -198,8 +192,8 @@ static void join(lfuse__draft *d, int32_t *parent, int32_t node)
     for (i = 0; i < lfuse__draft_node(d, node)->nin; i++) {
         const int32_t base = lfuse__draft_operand(d, node, i, &walk);
         if (d->nodes[base].level != d->nodes[node].level || !lfuse__draft_fuses(d, base, node, &walk)) continue;
-        a = find(parent, base);
-        b = find(parent, node);
+        a = lfuse__set_of(parent, base);
+        b = lfuse__set_of(parent, node);
         if (a < b) parent[b] = a;
         else parent[a] = b;
     }
@@ -222,7 +216,7 @@ lfuse_status lfuse__pass_regions(lfuse__draft *d)
         if (in_region(d, node)) join(d, parent, node);
     LFUSE__TRY(lfuse__draft_siblings(d, parent));
     LFUSE__TRY(lfuse__draft_join_members(d, parent));
-    for (node = 0; node < n; node++) d->nodes[node].region = in_region(d, node) ? find(parent, node) : -1;
+    for (node = 0; node < n; node++) d->nodes[node].region = in_region(d, node) ? lfuse__set_of(parent, node) : -1;
     /* Chains in ascending order: walked backwards, each node is put in front of its region's chain. */
     for (node = 0; node < n; node++) parent[node] = -1;
     for (node = n - 1; node >= 0; node--) {

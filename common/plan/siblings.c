@@ -86,12 +86,6 @@ static bool reads_elements(const lfuse__draft *d, int32_t node, int i, reading *
     return r->loop->rank > 0;
 }
 
-static int32_t find(int32_t *parent, int32_t i)
-{
-    while (parent[i] != i) i = parent[i] = parent[parent[i]];
-    return i;
-}
-
 static void weigh(const lfuse__draft *d, int32_t *parent, load *loads)
 {
     lfuse__view walk;
@@ -100,7 +94,7 @@ static void weigh(const lfuse__draft *d, int32_t *parent, load *loads)
 
     for (node = 0; node < d->g->nnodes; node++) {
         const lfuse__node *n = lfuse__draft_node(d, node);
-        load *of = &loads[find(parent, node)];
+        load *of = &loads[lfuse__set_of(parent, node)];
         if (!lfuse__draft_is_root(d, node) && (!lfuse__draft_pointwise(d, node) || d->nodes[node].inlined)) continue;
         of->instructions++;
         of->operands += d->nodes[node].is_result || d->nodes[node].needs_memory;
@@ -149,7 +143,7 @@ static bool lists_fit(const lfuse__draft *d, int32_t *parent, int32_t a, int32_t
     for (node = 0; node < d->g->nnodes; node++) {
         const lfuse__node *n = lfuse__draft_node(d, node);
         if (!lfuse__draft_pointwise(d, node) || d->nodes[node].inlined) continue;
-        if (find(parent, node) != a && find(parent, node) != b) continue;
+        if (lfuse__set_of(parent, node) != a && lfuse__set_of(parent, node) != b) continue;
         if ((d->nodes[node].is_result || d->nodes[node].needs_memory) && !add_result(d, node, set, &count, most))
             return false;
         for (i = 0; i < n->nin; i++) {
@@ -173,21 +167,20 @@ static bool whole(const lfuse__draft *d, int32_t root)
 static bool fits(const lfuse__draft *d, const load *a, const load *b, const lfuse__node *loop)
 {
     const int rank = loop->list ? 0 : loop->rank;
-    const int most = LFUSE__BODY_WORDS / (rank + 1) < LFUSE__BODY_OPERANDS ? LFUSE__BODY_WORDS / (rank + 1)
-                                                                           : LFUSE__BODY_OPERANDS;
 
     if (d->disable & LFUSE_NO_POINTWISE_FUSION) return false;
     if (loop->list) return a->instructions + b->instructions <= LFUSE__BODY_INSTRUCTIONS / 2;
     if ((a->root >= 0 || b->root >= 0) && d->disable & LFUSE_NO_ROW_FUSION) return false;
     if (a->root != b->root && ((a->root >= 0 && b->root >= 0) || whole(d, a->root >= 0 ? a->root : b->root)))
         return false;
-    return a->operands + b->operands - 1 <= most - 3 &&
+    return a->operands + b->operands - 1 <= lfuse__most_operands(rank) - 3 &&
            a->instructions + b->instructions <= LFUSE__BODY_INSTRUCTIONS / 2;
 }
 
 static void unite(lfuse__draft *d, int32_t *parent, const reading *x, const reading *y, load *loads)
 {
-    const int32_t a = find(parent, x->node), b = find(parent, y->node), low = a < b ? a : b, high = a < b ? b : a;
+    const int32_t a = lfuse__set_of(parent, x->node), b = lfuse__set_of(parent, y->node);
+    const int32_t low = a < b ? a : b, high = a < b ? b : a;
 
     if (a == b || d->nodes[x->node].no_siblings || d->nodes[y->node].no_siblings || lfuse__draft_alone(d, x->node) ||
         lfuse__draft_alone(d, y->node) || !fits(d, &loads[a], &loads[b], x->loop) ||
@@ -227,7 +220,7 @@ lfuse_status lfuse__draft_siblings(lfuse__draft *d, int32_t *parent)
     if (!all || !loads) return LFUSE_ERR_MEMORY;
     for (node = 0; node < n; node++) {
         d->nodes[node].grouped = false;
-        loads[node].root = d->nodes[find(parent, node)].signature.root;
+        loads[node].root = d->nodes[lfuse__set_of(parent, node)].signature.root;
     }
     weigh(d, parent, loads);
     count = collect(d, all);
@@ -235,6 +228,6 @@ lfuse_status lfuse__draft_siblings(lfuse__draft *d, int32_t *parent)
         if (!by_kernel(&all[i - 1], &all[i]) && !by_walk(&all[i - 1].walk, &all[i].walk))
             unite(d, parent, &all[i - 1], &all[i], loads);
     for (node = 0; node < n; node++) /* elements by themselves that joined rows */
-        if (d->nodes[node].signature.root < 0) d->nodes[node].signature.root = loads[find(parent, node)].root;
+        if (d->nodes[node].signature.root < 0) d->nodes[node].signature.root = loads[lfuse__set_of(parent, node)].root;
     return LFUSE_OK;
 }

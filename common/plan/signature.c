@@ -121,20 +121,14 @@ static bool plain(const lfuse__draft *d, const lfuse__node *walker, const lfuse_
     const lfuse__node *base = lfuse__draft_node(d, walk->base);
     int8_t own[LFUSE_MAX_RANK]; /* axis of the base that each axis of the walk's shape is */
     unsigned seen = 0;
-    int i, k = 0;
+    int i;
 
-    if (walk->gathered >= 0 || base->list) return false;
-    memset(own, -1, sizeof own);
+    if (walk->gathered >= 0 || base->list ||
+        !lfuse__match_axes(walk->rank, walk->shape, base->rank, base->shape, own))
+        return false;
     memset(to, -1, LFUSE_MAX_RANK);
-    for (i = 0; i < walk->rank; i++) {
+    for (i = 0; i < walk->rank; i++)
         if (walk->offset[i] != 0) return false;
-        if (walk->shape[i] == 1) continue;
-        while (k < base->rank && base->shape[k] == 1) k++;
-        if (k == base->rank || base->shape[k] != walk->shape[i]) return false;
-        own[i] = (int8_t)k++;
-    }
-    while (k < base->rank && base->shape[k] == 1) k++;
-    if (k < base->rank) return false;
     for (i = 0; i < walker->rank; i++) {
         const int at = walk->axis[i] < 0 ? -1 : own[walk->axis[i]];
         if (at < 0) continue;

@@ -59,10 +59,7 @@ static void collect(splitter *s, const int32_t *roots, int nroots)
 /* Room is left for the result. */
 static bool fits(const splitter *s, const weight *w)
 {
-    const int most = LFUSE__BODY_WORDS / (s->rank + 1) < LFUSE__BODY_OPERANDS ? LFUSE__BODY_WORDS / (s->rank + 1)
-                                                                              : LFUSE__BODY_OPERANDS;
-
-    return w->operands <= most - 2 && w->instructions <= LFUSE__BODY_INSTRUCTIONS * 3 / 4 &&
+    return w->operands <= lfuse__most_operands(s->rank) - 2 && w->instructions <= LFUSE__BODY_INSTRUCTIONS * 3 / 4 &&
            w->numbers <= LFUSE__BODY_NUMBERS;
 }
 

@@ -221,15 +221,3 @@ bool lfuse__draft_reaches(const lfuse__draft *d, int32_t node, const lfuse__view
     }
     return true;
 }
-
-bool lfuse__draft_alike(const lfuse__node *a, const lfuse__node *b)
-{
-    int i = 0, k = 0;
-
-    for (;;) {
-        while (i < a->rank && a->shape[i] == 1) i++;
-        while (k < b->rank && b->shape[k] == 1) k++;
-        if (i == a->rank || k == b->rank) return i == a->rank && k == b->rank;
-        if (a->shape[i++] != b->shape[k++]) return false;
-    }
-}

@@ -25,22 +25,33 @@ void lfuse__view_identity(const lfuse__draft *d, int32_t node, lfuse__view *v)
     }
 }
 
+bool lfuse__match_axes(int rank_a, const lfuse_size *a, int rank_b, const lfuse_size *b, int8_t match[LFUSE_MAX_RANK])
+{
+    int i, k = 0;
+
+    memset(match, -1, LFUSE_MAX_RANK);
+    for (i = 0; i < rank_a; i++) {
+        if (a[i] == 1) continue;
+        while (k < rank_b && b[k] == 1) k++;
+        if (k == rank_b || b[k] != a[i]) return false;
+        match[i] = (int8_t)k++;
+    }
+    while (k < rank_b && b[k] == 1) k++;
+    return k == rank_b;
+}
+
 /* Whether the walk goes through all the memory in order when the walker has this shape; axes of 1 do not count. */
 static bool linear(const lfuse__view *v, int rank, const lfuse_size *shape)
 {
-    int i, m = 0;
+    int8_t match[LFUSE_MAX_RANK];
+    int i;
 
-    if (v->gathered >= 0) return false;
+    if (v->gathered >= 0 || !lfuse__match_axes(rank, shape, v->rank, v->shape, match)) return false;
     for (i = 0; i < v->rank; i++)
         if (v->offset[i] != 0) return false;
-    for (i = 0; i < rank; i++) {
-        if (shape[i] == 1) continue;
-        while (m < v->rank && v->shape[m] == 1) m++;
-        if (m == v->rank || v->shape[m] != shape[i] || v->axis[i] != m || v->step[i] != 1) return false;
-        m++;
-    }
-    while (m < v->rank && v->shape[m] == 1) m++;
-    return m == v->rank;
+    for (i = 0; i < rank; i++)
+        if (match[i] >= 0 && (v->axis[i] != match[i] || v->step[i] != 1)) return false;
+    return true;
 }
 
 bool lfuse__view_equal(const lfuse__view *a, const lfuse__view *b)
@@ -196,19 +207,10 @@ static void split(const lfuse__draft *d, const lfuse__view *v, const lfuse_size 
 static bool unsqueeze(const lfuse__view *v, int to_rank, const lfuse_size *to, lfuse__view *out)
 {
     lfuse__view seen = *v;
-    int i, m = 0;
+    int i;
 
-    memset(seen.axis, -1, sizeof seen.axis);
-    memset(seen.step, 0, sizeof seen.step);
-    for (i = 0; i < to_rank; i++) {
-        if (to[i] == 1) continue;
-        while (m < v->rank && v->shape[m] == 1) m++;
-        if (m == v->rank || v->shape[m] != to[i]) return false;
-        seen.step[i] = 1;
-        seen.axis[i] = (int8_t)m++;
-    }
-    while (m < v->rank && v->shape[m] == 1) m++;
-    if (m < v->rank) return false;
+    if (!lfuse__match_axes(to_rank, to, v->rank, v->shape, seen.axis)) return false;
+    for (i = 0; i < LFUSE_MAX_RANK; i++) seen.step[i] = seen.axis[i] >= 0;
     *out = seen;
     return true;
 }
