@@ -54,18 +54,15 @@ static bool direct(const lfuse__draft *d, int32_t concat, int32_t piece, const l
 static lfuse_status copy(lfuse__draft *d, int32_t concat, int32_t piece, const lfuse__home *part)
 {
     const int32_t base = d->memory[piece].view.base;
-    const bool computed = lfuse__draft_computes(d, base);
+    const bool at_once = !lfuse__draft_computes(d, base) || d->nodes[base].prepared;
     const lfuse__unit u = {
         .kind = LFUSE__UNIT_COPY, .node = piece, .tail = -1, .to = *part,
-        .level = computed ? d->nodes[base].level + !d->nodes[base].inlined : 0,
+        .level = lfuse__draft_ready(d, base),
         .phase = d->nodes[concat].prepared ? LFUSE__PHASE_PREPARE
-                 : computed && !d->nodes[base].prepared ? LFUSE__PHASE_MAIN : LFUSE__PHASE_EARLY,
+                 : at_once ? LFUSE__PHASE_EARLY : LFUSE__PHASE_MAIN,
     };
 
-    if (computed && !d->nodes[base].inlined) {
-        d->nodes[base].read_elsewhere = true;
-        LFUSE__TRY(lfuse__draft_give_memory(d, base));
-    }
+    LFUSE__TRY(lfuse__draft_give_memory_to_copied(d, base));
     return lfuse__draft_unit(d, &u);
 }
 

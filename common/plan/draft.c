@@ -116,6 +116,13 @@ lfuse_status lfuse__draft_give_memory(lfuse__draft *d, int32_t node)
     return LFUSE_OK;
 }
 
+lfuse_status lfuse__draft_give_memory_to_copied(lfuse__draft *d, int32_t node)
+{
+    if (!lfuse__draft_computes(d, node) || d->nodes[node].inlined) return LFUSE_OK;
+    d->nodes[node].read_elsewhere = true;
+    return lfuse__draft_give_memory(d, node);
+}
+
 bool lfuse__draft_unrounded(const lfuse__draft *d, int32_t node)
 {
     for (;;) {

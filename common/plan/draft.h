@@ -186,6 +186,11 @@ static inline const lfuse__node *lfuse__draft_node(const lfuse__draft *d, int32_
 {
     return &d->g->nodes[i];
 }
+/* Returns the value that operand i of a node is a view of, or itself. */
+static inline int32_t lfuse__draft_base(const lfuse__draft *d, int32_t node, int i)
+{
+    return d->memory[d->g->nodes[node].in[i]].view.base;
+}
 /* True for pointwise functions, casts and look-ups of tensors and lists, and copied views; not for typeless numbers. */
 bool lfuse__draft_pointwise(const lfuse__draft *d, int32_t node);
 /* The step that computes a node along the rows of its operand, the root of signatures; STEP_KINDS: it is no such. */
@@ -196,6 +201,11 @@ static inline bool lfuse__draft_is_root(const lfuse__draft *d, int32_t node)
 }
 /* True for nodes that a kernel or a product computes: the above, reductions, matmuls, scatter_adds, concatenations. */
 bool lfuse__draft_computes(const lfuse__draft *d, int32_t node);
+/* Returns the first level at which another kernel than that which computes a value can read it. */
+static inline int32_t lfuse__draft_ready(const lfuse__draft *d, int32_t node)
+{
+    return d->nodes[node].level + (lfuse__draft_computes(d, node) && !d->nodes[node].inlined);
+}
 /* True for a number that has been given a type: every kernel can have it as an argument. */
 bool lfuse__draft_immediate(const lfuse__draft *d, int32_t node);
 /* Returns what an operand that is such a node spans. */
@@ -211,6 +221,8 @@ lfuse_status lfuse__draft_unit(lfuse__draft *d, const lfuse__unit *unit);
 lfuse_status lfuse__draft_buffer(lfuse__draft *d, int32_t like, lfuse__place place, int *index);
 /* Gives the node a buffer of its own, unless it is stored already. */
 lfuse_status lfuse__draft_give_memory(lfuse__draft *d, int32_t node);
+/* The same of a value that a copy reads, unless the copy computes it, or nobody does. */
+lfuse_status lfuse__draft_give_memory_to_copied(lfuse__draft *d, int32_t node);
 /*
  * True for a node of f16 or bf16 whose value is any f32: functions are rounded where they are stored as a result, cast
  * or read by a product, and nowhere else, so that the bits do not depend on what is fused. Other kernels read such a

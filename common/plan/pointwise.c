@@ -101,9 +101,7 @@ static int distance(const lfuse__draft *d, int32_t base, int32_t node, const lfu
 /* The level at which another kernel than its own can have what is read. */
 static int32_t ready(const lfuse__draft *d, int32_t base)
 {
-    const lfuse__planned_node *n = &d->nodes[base];
-
-    return n->recomputed ? n->ready : n->level + (lfuse__draft_computes(d, base) && !n->inlined);
+    return d->nodes[base].recomputed ? d->nodes[base].ready : lfuse__draft_ready(d, base);
 }
 
 static void earliest(lfuse__draft *d)
@@ -140,7 +138,7 @@ static void note_anew(const lfuse__draft *d, int32_t node, readers *all)
     int i;
 
     for (i = 0; i < lfuse__draft_node(d, node)->nin && level < INT32_MAX; i++) {
-        const int32_t base = d->memory[lfuse__draft_node(d, node)->in[i]].view.base;
+        const int32_t base = lfuse__draft_base(d, node, i);
         const int32_t before = level - (lfuse__draft_computes(d, base) && !d->nodes[base].inlined);
         if (d->nodes[base].recomputed && level < all[base].anew) all[base].anew = level;
         if (!d->nodes[base].recomputed && before < all[base].any) all[base].any = before;

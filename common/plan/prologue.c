@@ -179,8 +179,9 @@ static lfuse_status add_one(lfuse__draft *d, int32_t matmul, int i, int32_t regi
     reg = lfuse__builder_value(b, base, NULL);
     if (lfuse__register_type(type) != type) reg = lfuse__builder_convert(b, reg, lfuse__register_type(type), type);
     *fits = !lfuse__builder_overflow(b);
-    status = *fits ? lfuse__builder_finish(b, LFUSE__STEP_POINTWISE, &part) : LFUSE_OK;
-    *fits = *fits && has_room(step, &part);
+    if (!*fits) return LFUSE_OK;
+    status = lfuse__builder_finish(b, LFUSE__STEP_POINTWISE, &part);
+    *fits = has_room(step, &part);
     for (k = 0; k < part.noperands; k++) {
         at[k] = -1;
         if (walk.axis[0] > walk.axis[1]) turn(&part.operands[k]);

@@ -159,11 +159,11 @@ static lfuse_status list_readings(lfuse__draft *d, readings *r)
     if (!r->first || !r->who || !r->copied) return LFUSE_ERR_MEMORY;
     for (node = 0; node < n; node++)
         for (i = 0; lfuse__draft_computes(d, node) && i < lfuse__draft_node(d, node)->nin; i++)
-            r->first[d->memory[lfuse__draft_node(d, node)->in[i]].view.base + 2]++;
+            r->first[lfuse__draft_base(d, node, i) + 2]++;
     for (node = 0; node < n; node++) r->first[node + 1] += r->first[node];
     for (node = 0; node < n; node++)
         for (i = 0; lfuse__draft_computes(d, node) && i < lfuse__draft_node(d, node)->nin; i++) {
-            const int32_t base = d->memory[lfuse__draft_node(d, node)->in[i]].view.base;
+            const int32_t base = lfuse__draft_base(d, node, i);
             r->who[r->first[base + 1]++] = node;
             if (lfuse__draft_node(d, node)->kind == LFUSE__CONCAT) r->copied[base] = true;
         }
@@ -210,7 +210,7 @@ static bool reads(const lfuse__draft *d, int32_t region, int32_t base)
 
     for (node = region; node >= 0; node = d->nodes[node].next)
         for (i = 0; i < lfuse__draft_node(d, node)->nin; i++)
-            if (d->memory[lfuse__draft_node(d, node)->in[i]].view.base == base) return true;
+            if (lfuse__draft_base(d, node, i) == base) return true;
     return false;
 }
 

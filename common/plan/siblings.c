@@ -86,10 +86,19 @@ static bool reads_elements(const lfuse__draft *d, int32_t node, int i, reading *
     return r->loop->rank > 0;
 }
 
-static void weigh(const lfuse__draft *d, int32_t *parent, load *loads)
+/* Whether the kernel that computes the node loads its operand i, whose base is *base. */
+static bool loads_operand(const lfuse__draft *d, int32_t node, int i, int32_t *base)
 {
     lfuse__view walk;
-    int32_t node;
+
+    *base = lfuse__draft_operand(d, node, i, &walk);
+    return !lfuse__draft_immediate(d, *base) &&
+           (d->nodes[*base].level != d->nodes[node].level || !lfuse__draft_fuses(d, *base, node, &walk));
+}
+
+static void weigh(const lfuse__draft *d, int32_t *parent, load *loads)
+{
+    int32_t node, base;
     int i;
 
     for (node = 0; node < d->g->nnodes; node++) {
@@ -98,12 +107,7 @@ static void weigh(const lfuse__draft *d, int32_t *parent, load *loads)
         if (!lfuse__draft_is_root(d, node) && (!lfuse__draft_pointwise(d, node) || d->nodes[node].inlined)) continue;
         of->instructions++;
         of->operands += d->nodes[node].is_result || d->nodes[node].needs_memory;
-        for (i = 0; i < n->nin; i++) {
-            const int32_t base = lfuse__draft_operand(d, node, i, &walk);
-            if (lfuse__draft_immediate(d, base)) continue;
-            if (d->nodes[base].level == d->nodes[node].level && lfuse__draft_fuses(d, base, node, &walk)) continue;
-            of->operands++;
-        }
+        for (i = 0; i < n->nin; i++) of->operands += loads_operand(d, node, i, &base);
     }
 }
 
@@ -136,8 +140,7 @@ static bool add_result(const lfuse__draft *d, int32_t node, int32_t *set, int *c
 static bool lists_fit(const lfuse__draft *d, int32_t *parent, int32_t a, int32_t b)
 {
     const int most = d->facts->addresses ? LFUSE__BODY_OPERANDS - 3 : LFUSE__MAX_SLOTS;
-    int32_t set[LFUSE__BODY_OPERANDS], node;
-    lfuse__view walk;
+    int32_t set[LFUSE__BODY_OPERANDS], node, base;
     int i, count = 0;
 
     for (node = 0; node < d->g->nnodes; node++) {
@@ -146,12 +149,8 @@ static bool lists_fit(const lfuse__draft *d, int32_t *parent, int32_t a, int32_t
         if (lfuse__set_of(parent, node) != a && lfuse__set_of(parent, node) != b) continue;
         if ((d->nodes[node].is_result || d->nodes[node].needs_memory) && !add_result(d, node, set, &count, most))
             return false;
-        for (i = 0; i < n->nin; i++) {
-            const int32_t base = lfuse__draft_operand(d, node, i, &walk);
-            if (lfuse__draft_immediate(d, base)) continue;
-            if (d->nodes[base].level == d->nodes[node].level && lfuse__draft_fuses(d, base, node, &walk)) continue;
-            if (!add(set, &count, most, base)) return false;
-        }
+        for (i = 0; i < n->nin; i++)
+            if (loads_operand(d, node, i, &base) && !add(set, &count, most, base)) return false;
     }
     return true;
 }

@@ -20,11 +20,6 @@ typedef struct splitter {
     int rank, cuts;
 } splitter;
 
-static int32_t operand_of(const lfuse__draft *d, int32_t node, int i)
-{
-    return d->memory[lfuse__draft_node(d, node)->in[i]].view.base;
-}
-
 static bool here(const splitter *s, int32_t node)
 {
     const lfuse__planned_node *n = &s->d->nodes[node];
@@ -47,7 +42,7 @@ static void collect(splitter *s, const int32_t *roots, int nroots)
             int k;
             if (lfuse__draft_immediate(s->d, node)) continue;
             for (k = 0; k < lfuse__draft_node(s->d, node)->nin; k++) {
-                const int32_t in = operand_of(s->d, node, k);
+                const int32_t in = lfuse__draft_base(s->d, node, k);
                 if (!here(s, in) || s->inside[in]) continue;
                 s->inside[in] = true;
                 s->stack[depth++] = in;
@@ -82,7 +77,7 @@ static weight sum(const splitter *s, int32_t node)
         return w;
     }
     for (i = 0; i < n->nin; i++) {
-        const int32_t in = operand_of(s->d, node, i);
+        const int32_t in = lfuse__draft_base(s->d, node, i);
         const weight one = { 1, 1, 0 }, *of = s->inside[in] ? &s->weights[in] : &one;
         w.operands += of->operands;
         w.instructions += of->instructions;
@@ -99,7 +94,7 @@ static int32_t heaviest(const splitter *s, int32_t node)
     int i;
 
     for (i = 0; i < n->nin; i++) {
-        const int32_t in = operand_of(s->d, node, i);
+        const int32_t in = lfuse__draft_base(s->d, node, i);
         if (!s->inside[in] || s->d->nodes[in].cut || lfuse__draft_immediate(s->d, in)) continue;
         if (best < 0 || s->weights[in].instructions > s->weights[best].instructions) best = in;
     }
@@ -126,7 +121,7 @@ static bool cut_shared(splitter *s)
     for (node = 0; node < s->d->g->nnodes; node++) {
         if (!s->inside[node]) continue;
         for (i = 0; !lfuse__draft_immediate(s->d, node) && i < lfuse__draft_node(s->d, node)->nin; i++) {
-            const int32_t in = operand_of(s->d, node, i);
+            const int32_t in = lfuse__draft_base(s->d, node, i);
             if (!s->inside[in] || s->d->nodes[in].cut || lfuse__draft_immediate(s->d, in)) continue;
             if (best < 0 || s->weights[in].instructions >= s->weights[best].instructions) best = in;
         }

@@ -50,29 +50,15 @@ static bool is_updated(const lfuse__draft *d, int32_t base)
     return name >= 0 && d->g->names[name].update >= 0;
 }
 
-static int32_t ready_level(const lfuse__draft *d, int32_t base)
-{
-    if (!lfuse__draft_computes(d, base)) return 0;
-    return d->nodes[base].level + (d->nodes[base].inlined ? 0 : 1);
-}
-
-/* What a copy reads must lie in memory, unless it is computed on the way. */
-static lfuse_status give_memory_to_copied(lfuse__draft *d, int32_t base)
-{
-    if (!lfuse__draft_computes(d, base) || d->nodes[base].inlined) return LFUSE_OK;
-    d->nodes[base].read_elsewhere = true;
-    return lfuse__draft_give_memory(d, base);
-}
-
 static lfuse_status copy_output(lfuse__draft *d, int32_t name, int32_t value)
 {
     const int32_t base = d->memory[value].view.base;
     const bool computed = lfuse__draft_computes(d, base) && !d->nodes[base].prepared;
     const lfuse__unit u = { .kind = LFUSE__UNIT_COPY, .phase = computed ? LFUSE__PHASE_MAIN : LFUSE__PHASE_EARLY,
-                            .level = computed ? ready_level(d, base) : 0, .node = value, .tail = -1,
+                            .level = computed ? lfuse__draft_ready(d, base) : 0, .node = value, .tail = -1,
                             .to = bound(name) };
 
-    LFUSE__TRY(give_memory_to_copied(d, base));
+    LFUSE__TRY(lfuse__draft_give_memory_to_copied(d, base));
     return lfuse__draft_unit(d, &u);
 }
 
@@ -84,7 +70,7 @@ static lfuse_status copy_update(lfuse__draft *d, int32_t name, int32_t value)
     lfuse__unit early = { .kind = LFUSE__UNIT_COPY, .phase = LFUSE__PHASE_EARLY, .node = value, .tail = -1,
                           .to = { .set = true, .place = LFUSE__PLACE_SCRATCH } };
 
-    LFUSE__TRY(give_memory_to_copied(d, base));
+    LFUSE__TRY(lfuse__draft_give_memory_to_copied(d, base));
     if (is_updated(d, base)) {
         LFUSE__TRY(lfuse__draft_buffer(d, value, LFUSE__PLACE_SCRATCH, &early.to.index));
         LFUSE__TRY(lfuse__draft_unit(d, &early));
@@ -108,7 +94,7 @@ static lfuse_status give_memory_to_read(lfuse__draft *d, int32_t node, int32_t r
 
     if (lfuse__draft_node(d, node)->kind == LFUSE__CONCAT) return LFUSE_OK; /* its pieces have been seen to */
     for (i = 0; i < lfuse__draft_node(d, node)->nin; i++) {
-        const int32_t base = d->memory[lfuse__draft_node(d, node)->in[i]].view.base;
+        const int32_t base = lfuse__draft_base(d, node, i);
         if (!lfuse__draft_computes(d, base) || d->nodes[base].inlined) continue;
         if (lfuse__draft_node(d, base)->kind == LFUSE__MATMUL) continue; /* unless it has a tail: see plan.c */
         if (d->nodes[base].region >= 0 && d->nodes[base].region == region) continue;
