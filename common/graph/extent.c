@@ -70,7 +70,7 @@ lfuse_size lfuse_size_var(lfuse_graph *g, const char *name, int64_t low, int64_t
     memcpy(e.name, name, strlen(name));
     e.low = low;
     e.high = high;
-    lfuse__form_unknown(g->nsizes, &e.form);
+    lfuse__poly_variable(g->nsizes, &e.poly);
     return append(g, call, &e, &size) ? public_size(g, size) : POISONED_SIZE;
 }
 
@@ -83,17 +83,18 @@ static bool combine(lfuse__size_kind kind, int64_t a, int64_t b, int64_t *result
     return kind == LFUSE__SIZE_SUM ? !__builtin_add_overflow(a, b, result) : !__builtin_mul_overflow(a, b, result);
 }
 
-/* A form that is a number, or nothing but one variable or unknown, is that. */
-static bool trivial(const lfuse__size_form *f, lfuse_size *size)
+/* A polynomial that is a number, or nothing but one variable or unknown, is that. */
+static bool trivial(const lfuse__poly *f, lfuse_size *size)
 {
-    const lfuse__size_term *t = &f->terms[0];
+    const lfuse__poly_term *t = &f->terms[0];
 
     if (!f->nterms) {
         *size = 0;
         return true;
     }
-    if (f->nterms > 1 || (t->sizes[0] != INT32_MAX && (t->factor != 1 || t->sizes[1] != INT32_MAX))) return false;
-    *size = t->sizes[0] == INT32_MAX ? t->factor : LFUSE__SIZE_BASE + t->sizes[0];
+    if (f->nterms > 1 || (t->variables[0] != INT32_MAX && (t->coefficient != 1 || t->variables[1] != INT32_MAX)))
+        return false;
+    *size = t->variables[0] == INT32_MAX ? t->coefficient : LFUSE__SIZE_BASE + t->variables[0];
     return true;
 }
 
@@ -114,12 +115,12 @@ static void bound(const lfuse_graph *g, lfuse__size_expr *e)
     }
 }
 
-/* Where terms cancel the form knows more than the operands. */
+/* Where terms cancel the polynomial knows more than the operands. */
 static void tighten(const lfuse_graph *g, lfuse__size_expr *e)
 {
     int64_t low, high;
 
-    lfuse__form_bounds(g, &e->form, &low, &high);
+    lfuse__poly_bounds(g, &e->poly, &low, &high);
     if (low > e->low) e->low = low;
     if (high < e->high) e->high = high;
 }
@@ -129,7 +130,7 @@ static bool expression(lfuse_graph *g, const char *call, lfuse__size_kind kind, 
                        lfuse_size *size)
 {
     lfuse__size_expr e;
-    lfuse__size_form x, y;
+    lfuse__poly x, y;
     int64_t low_a, low_b, high, low;
     bool known;
     int32_t i;
@@ -145,19 +146,19 @@ static bool expression(lfuse_graph *g, const char *call, lfuse__size_kind kind, 
     e.kind = kind;
     e.a = a < b ? a : b; /* symbolic ones are far below numbers: before them, in order of their making */
     e.b = a < b ? b : a;
-    lfuse__form_of(g, e.a, &x);
-    lfuse__form_of(g, e.b, &y);
-    known = kind == LFUSE__SIZE_SUM ? lfuse__form_add(&x, &y, 1, &e.form) : lfuse__form_multiply(&x, &y, &e.form);
-    if (known && trivial(&e.form, size)) return true;
+    lfuse__poly_of(g, e.a, &x);
+    lfuse__poly_of(g, e.b, &y);
+    known = kind == LFUSE__SIZE_SUM ? lfuse__poly_add(&x, &y, 1, &e.poly) : lfuse__poly_multiply(&x, &y, &e.poly);
+    if (known && trivial(&e.poly, size)) return true;
     for (i = 0; i < g->nsizes; i++)
-        if (known ? lfuse__form_equal(&g->sizes[i].form, &e.form)
+        if (known ? lfuse__poly_equal(&g->sizes[i].poly, &e.poly)
                   : g->sizes[i].kind == kind && g->sizes[i].a == e.a && g->sizes[i].b == e.b) {
             *size = LFUSE__SIZE_BASE + i;
             return true;
         }
     bound(g, &e);
     if (known) tighten(g, &e);
-    else lfuse__form_unknown(g->nsizes, &e.form);
+    else lfuse__poly_variable(g->nsizes, &e.poly);
     return append(g, call, &e, size);
 }
 
@@ -189,30 +190,30 @@ bool lfuse__size_divide(lfuse_graph *g, const char *call, lfuse_size a, int64_t 
     lfuse__size_bounds(g, a, &e.low, &e.high);
     combine(e.kind, e.low, by, &e.low);
     combine(e.kind, e.high, by, &e.high);
-    lfuse__form_unknown(g->nsizes, &e.form);
+    lfuse__poly_variable(g->nsizes, &e.poly);
     return append(g, call, &e, pieces);
 }
 
 bool lfuse__size_quotient(lfuse_graph *g, const char *call, lfuse_size a, lfuse_size b, lfuse_size *quotient)
 {
-    lfuse__size_form x, y;
+    lfuse__poly x, y;
 
-    lfuse__form_of(g, a, &x);
-    lfuse__form_of(g, b, &y);
-    return lfuse__form_divide(&x, &y, &x) && lfuse__size_of_form(g, call, &x, quotient);
+    lfuse__poly_of(g, a, &x);
+    lfuse__poly_of(g, b, &y);
+    return lfuse__poly_divide(&x, &y, &x) && lfuse__size_of_poly(g, call, &x, quotient);
 }
 
-bool lfuse__size_of_form(lfuse_graph *g, const char *call, const lfuse__size_form *f, lfuse_size *size)
+bool lfuse__size_of_poly(lfuse_graph *g, const char *call, const lfuse__poly *f, lfuse_size *size)
 {
     lfuse_size term;
     int i, j;
 
     *size = 0;
     for (i = 0; i < f->nterms; i++) {
-        const lfuse__size_term *t = &f->terms[i];
-        term = t->factor;
-        for (j = 0; j < LFUSE__FORM_FACTORS && t->sizes[j] != INT32_MAX; j++)
-            if (!lfuse__size_multiply(g, call, LFUSE__SIZE_BASE + t->sizes[j], term, &term)) return false;
+        const lfuse__poly_term *t = &f->terms[i];
+        term = t->coefficient;
+        for (j = 0; j < LFUSE__POLY_FACTORS && t->variables[j] != INT32_MAX; j++)
+            if (!lfuse__size_multiply(g, call, LFUSE__SIZE_BASE + t->variables[j], term, &term)) return false;
         if (!lfuse__size_add(g, call, *size, term, size)) return false;
     }
     return true;

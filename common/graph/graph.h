@@ -57,25 +57,25 @@ typedef enum lfuse__size_kind {
 } lfuse__size_kind;
 
 /*
- * What an expression comes to: a sum of products, in one order, so that equal ones have equal bytes. What does not fit
- * here is taken for an unknown of its own.
+ * A polynomial in size variables, which an expression comes to; terms have one order, so that equal polynomials have
+ * equal bytes. An expression that does not fit here counts as a variable of its own.
  */
-enum { LFUSE__FORM_TERMS = 8, LFUSE__FORM_FACTORS = 8 };
-typedef struct lfuse__size_term {
-    int64_t factor;
-    int32_t sizes[LFUSE__FORM_FACTORS]; /* indices of variables (and unknowns), ascending, then INT32_MAX */
-} lfuse__size_term;
-typedef struct lfuse__size_form {
+enum { LFUSE__POLY_TERMS = 8, LFUSE__POLY_FACTORS = 8 };
+typedef struct lfuse__poly_term {
+    int64_t coefficient;
+    int32_t variables[LFUSE__POLY_FACTORS]; /* indices in graph->sizes, ascending, then INT32_MAX */
+} lfuse__poly_term;
+typedef struct lfuse__poly {
     int32_t nterms;
-    lfuse__size_term terms[LFUSE__FORM_TERMS];
-} lfuse__size_form;
+    lfuse__poly_term terms[LFUSE__POLY_TERMS];
+} lfuse__poly;
 
 typedef struct lfuse__size_expr {
     lfuse__size_kind kind;
     char name[LFUSE__MAX_NAME + 1]; /* of a variable */
     lfuse_size a, b;                /* operands of the others, in canonical order */
     int64_t low, high;              /* bounds, of every kind; saturated */
-    lfuse__size_form form;
+    lfuse__poly poly;
 } lfuse__size_expr;
 
 typedef enum lfuse__name_kind {
@@ -136,27 +136,28 @@ bool lfuse__size_multiply(lfuse_graph *g, const char *call, lfuse_size a, lfuse_
 bool lfuse__size_divide(lfuse_graph *g, const char *call, lfuse_size a, int64_t by, lfuse_size *pieces);
 /* a / b. False where that is no whole number for all sizes, which is no mistake, or where b is no single product. */
 bool lfuse__size_quotient(lfuse_graph *g, const char *call, lfuse_size a, lfuse_size b, lfuse_size *quotient);
-/* The size that a form stands for. */
-bool lfuse__size_of_form(lfuse_graph *g, const char *call, const lfuse__size_form *f, lfuse_size *size);
+/* Sets *size to the size that a polynomial comes to. False, and the graph poisoned, as above. */
+bool lfuse__size_of_poly(lfuse_graph *g, const char *call, const lfuse__poly *f, lfuse_size *size);
 /* Lowest and highest value within the variables' bounds. */
 void lfuse__size_bounds(const lfuse_graph *g, lfuse_size s, int64_t *low, int64_t *high);
 /* Value for given variables (values[i] belongs to sizes[i] where that is a variable). ERR_OVERFLOW. */
 lfuse_status lfuse__size_evaluate(const lfuse_graph *g, lfuse_size s, const int64_t *values, int64_t *value);
 void lfuse__size_print(const lfuse_graph *g, lfuse_size s, lfuse__strbuf *out);
 
-/* form.c: arithmetic on forms; false when the result does not fit. `sum` may be an operand. */
-void lfuse__form_of(const lfuse_graph *g, lfuse_size s, lfuse__size_form *form);
-void lfuse__form_unknown(int32_t index, lfuse__size_form *form);
+/* poly.c: arithmetic on polynomials; false when the result does not fit. Results may be operands. */
+void lfuse__poly_of(const lfuse_graph *g, lfuse_size s, lfuse__poly *poly);
+/* The variable graph->sizes[index]. */
+void lfuse__poly_variable(int32_t index, lfuse__poly *poly);
 /* a + factor b */
-bool lfuse__form_add(const lfuse__size_form *a, const lfuse__size_form *b, int64_t factor, lfuse__size_form *sum);
-bool lfuse__form_multiply(const lfuse__size_form *a, const lfuse__size_form *b, lfuse__size_form *product);
+bool lfuse__poly_add(const lfuse__poly *a, const lfuse__poly *b, int64_t factor, lfuse__poly *sum);
+bool lfuse__poly_multiply(const lfuse__poly *a, const lfuse__poly *b, lfuse__poly *product);
 /* a / b for b of one term; false also when it is no whole number for all sizes. */
-bool lfuse__form_divide(const lfuse__size_form *a, const lfuse__size_form *b, lfuse__size_form *quotient);
-bool lfuse__form_equal(const lfuse__size_form *a, const lfuse__size_form *b);
-/* Sets the lowest and the highest value of a - b; false where the difference has no form. */
+bool lfuse__poly_divide(const lfuse__poly *a, const lfuse__poly *b, lfuse__poly *quotient);
+bool lfuse__poly_equal(const lfuse__poly *a, const lfuse__poly *b);
+/* Sets the lowest and the highest value of a - b; false where the difference does not fit. */
 bool lfuse__size_difference(const lfuse_graph *g, lfuse_size a, lfuse_size b, int64_t *low, int64_t *high);
-/* What bounds of the variables say about the value, saturated. */
-void lfuse__form_bounds(const lfuse_graph *g, const lfuse__size_form *form, int64_t *low, int64_t *high);
+/* Sets the lowest and the highest value within the variables' bounds, saturated. */
+void lfuse__poly_bounds(const lfuse_graph *g, const lfuse__poly *poly, int64_t *low, int64_t *high);
 
 /*
  * check.c: what only the values of size variables show: a reduction without an identity of no elements. ERR_SHAPE with

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 libfuse_core_la_SOURCES += \
 	%reldir%/activation.c %reldir%/adopt.c %reldir%/build.c %reldir%/build.h %reldir%/check.c %reldir%/compose.c \
-	%reldir%/compose.h %reldir%/concat.c %reldir%/extent.c %reldir%/form.c %reldir%/gather.c %reldir%/graph.h \
+	%reldir%/compose.h %reldir%/concat.c %reldir%/extent.c %reldir%/poly.c %reldir%/gather.c %reldir%/graph.h \
 	%reldir%/input.c %reldir%/mistake.c %reldir%/name.c \
 	%reldir%/lines.c %reldir%/matmul.c %reldir%/matmul_as.c %reldir%/members.c %reldir%/moments.c \
 	%reldir%/nodes.def %reldir%/norm.c %reldir%/number.c %reldir%/op.c %reldir%/op.h %reldir%/ops.def %reldir%/pad.c \

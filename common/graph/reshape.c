@@ -5,21 +5,21 @@
 
 /* The product of the extents that are in `a` and not, once for each, in `b`. */
 static bool rest_of(const lfuse_graph *g, int na, const lfuse_size *a, int nb, const lfuse_size *b,
-                    lfuse__size_form *product)
+                    lfuse__poly *product)
 {
     bool paired[LFUSE_MAX_RANK] = {false};
-    lfuse__size_form factor;
+    lfuse__poly factor;
     int i, j;
 
-    lfuse__form_of(g, 1, product);
+    lfuse__poly_of(g, 1, product);
     for (i = 0; i < na; i++) {
         for (j = 0; j < nb && (paired[j] || b[j] != a[i] || !a[i]); j++) continue;
         if (j < nb) {
             paired[j] = true;
             continue;
         }
-        lfuse__form_of(g, a[i], &factor);
-        if (!lfuse__form_multiply(product, &factor, product)) return false;
+        lfuse__poly_of(g, a[i], &factor);
+        if (!lfuse__poly_multiply(product, &factor, product)) return false;
     }
     return true;
 }
@@ -28,11 +28,11 @@ lfuse_value lfuse__build_reshape(lfuse_graph *g, const char *call, int32_t node,
 {
     const lfuse__node *in = &g->nodes[node];
     lfuse__node n = lfuse__build_over(LFUSE__RESHAPE, (lfuse_type)in->type, node, -1);
-    lfuse__size_form have, want;
+    lfuse__poly have, want;
 
     lfuse__build_set_shape(&n, rank, shape);
     if (rest_of(g, in->rank, in->shape, rank, shape, &have) && rest_of(g, rank, shape, in->rank, in->shape, &want) &&
-        lfuse__form_equal(&have, &want))
+        lfuse__poly_equal(&have, &want))
         return lfuse__build_append(g, call, &n);
     return lfuse__graph_poison(g, LFUSE_ERR_SHAPE, "%s: %s does not have as many elements as %s", call,
                                lfuse__describe(g, node).text, lfuse__describe_shape(g, rank, shape).text);
@@ -42,15 +42,15 @@ lfuse_value lfuse__build_reshape(lfuse_graph *g, const char *call, int32_t node,
 static bool infer(lfuse_graph *g, const char *call, int32_t node, int rank, lfuse_size *shape, int open)
 {
     const lfuse__node *in = &g->nodes[node];
-    lfuse__size_form have, others;
+    lfuse__poly have, others;
     lfuse_size given[LFUSE_MAX_RANK];
     int i, count = 0;
 
     for (i = 0; i < rank; i++)
         if (i != open) given[count++] = shape[i];
     if (rest_of(g, in->rank, in->shape, count, given, &have) &&
-        rest_of(g, count, given, in->rank, in->shape, &others) && lfuse__form_divide(&have, &others, &have))
-        return lfuse__size_of_form(g, call, &have, &shape[open]);
+        rest_of(g, count, given, in->rank, in->shape, &others) && lfuse__poly_divide(&have, &others, &have))
+        return lfuse__size_of_poly(g, call, &have, &shape[open]);
     lfuse__graph_poison(g, LFUSE_ERR_SHAPE, "%s: %s does not fit into %s, whatever extent %d is", call,
                         lfuse__describe(g, node).text, lfuse__describe_shape(g, rank, shape).text, open);
     return false;

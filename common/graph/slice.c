@@ -9,15 +9,15 @@
 typedef enum verdict { NEVER, SOMETIMES, ALWAYS } verdict;
 
 /* Whether a + factor b + number is not negative. */
-static verdict not_negative(const lfuse_graph *g, const lfuse__size_form *a, const lfuse__size_form *b, int64_t factor,
+static verdict not_negative(const lfuse_graph *g, const lfuse__poly *a, const lfuse__poly *b, int64_t factor,
                             int64_t number)
 {
-    lfuse__size_form sum, one;
+    lfuse__poly sum, one;
     int64_t low, high;
 
-    lfuse__form_of(g, 1, &one);
-    if (!lfuse__form_add(a, b, factor, &sum) || !lfuse__form_add(&sum, &one, number, &sum)) return SOMETIMES;
-    lfuse__form_bounds(g, &sum, &low, &high);
+    lfuse__poly_of(g, 1, &one);
+    if (!lfuse__poly_add(a, b, factor, &sum) || !lfuse__poly_add(&sum, &one, number, &sum)) return SOMETIMES;
+    lfuse__poly_bounds(g, &sum, &low, &high);
     return low >= 0 ? ALWAYS : high < 0 ? NEVER : SOMETIMES;
 }
 
@@ -27,20 +27,20 @@ static verdict not_negative(const lfuse_graph *g, const lfuse__size_form *a, con
  */
 static verdict inside(const lfuse_graph *g, lfuse_size extent, lfuse_size start, lfuse_size count, int64_t step)
 {
-    lfuse__size_form e, s, c, last, zero, one;
+    lfuse__poly e, s, c, last, zero, one;
     verdict low, high;
 
-    lfuse__form_of(g, extent, &e);
-    lfuse__form_of(g, start, &s);
-    lfuse__form_of(g, count, &c);
-    lfuse__form_of(g, 0, &zero);
-    lfuse__form_of(g, 1, &one);
+    lfuse__poly_of(g, extent, &e);
+    lfuse__poly_of(g, start, &s);
+    lfuse__poly_of(g, count, &c);
+    lfuse__poly_of(g, 0, &zero);
+    lfuse__poly_of(g, 1, &one);
     if (!count) {
         low = not_negative(g, &s, &zero, 1, 0);
         high = not_negative(g, &e, &s, -1, 0);
         return low < high ? low : high;
     }
-    if (step == INT64_MIN || !lfuse__form_add(&s, &c, step, &last) || !lfuse__form_add(&last, &one, -step, &last))
+    if (step == INT64_MIN || !lfuse__poly_add(&s, &c, step, &last) || !lfuse__poly_add(&last, &one, -step, &last))
         return SOMETIMES;
     low = not_negative(g, step > 0 ? &s : &last, &zero, 1, 0);
     high = not_negative(g, &e, step > 0 ? &last : &s, -1, -1);

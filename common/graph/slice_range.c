@@ -47,7 +47,7 @@ static bool count_steps(lfuse_graph *g, const char *call, lfuse_size start, lfus
                         lfuse_size *count)
 {
     const lfuse_size from = step > 0 ? start : stop, to = step > 0 ? stop : start;
-    lfuse__size_form way, begun, size;
+    lfuse__poly way, begun, size;
     int64_t low, high;
 
     if (!lfuse__size_difference(g, to, from, &low, &high)) goto unknown;
@@ -59,11 +59,11 @@ static bool count_steps(lfuse_graph *g, const char *call, lfuse_size start, lfus
         return true;
     }
     if (low < 0) goto unknown;
-    lfuse__form_of(g, to, &way);
-    lfuse__form_of(g, from, &begun);
-    lfuse__form_of(g, step > 0 ? step : -step, &size);
-    if (lfuse__form_add(&way, &begun, -1, &way) && lfuse__form_divide(&way, &size, &way))
-        return lfuse__size_of_form(g, call, &way, count);
+    lfuse__poly_of(g, to, &way);
+    lfuse__poly_of(g, from, &begun);
+    lfuse__poly_of(g, step > 0 ? step : -step, &size);
+    if (lfuse__poly_add(&way, &begun, -1, &way) && lfuse__poly_divide(&way, &size, &way))
+        return lfuse__size_of_poly(g, call, &way, count);
 unknown:
     lfuse__graph_poison(g, LFUSE_ERR_SHAPE, "%s: how many elements there are depends on the values of size variables "
                         "in a way that no extent can tell", call);

@@ -32,7 +32,7 @@ static void ck_round_trip(const lfuse_graph *g)
         for (int32_t k = 0; k < g->nnodes; k++) ck_assert_int_eq(g->nodes[k].cost, read->nodes[k].cost);
         for (int32_t k = 0; k < g->nsizes; k++) {
             ck_assert(g->sizes[k].low == read->sizes[k].low && g->sizes[k].high == read->sizes[k].high);
-            ck_assert(lfuse__form_equal(&g->sizes[k].form, &read->sizes[k].form));
+            ck_assert(lfuse__poly_equal(&g->sizes[k].poly, &read->sizes[k].poly));
         }
         free(before);
         free(after);
