@@ -76,22 +76,22 @@ void lfuse__body_loads(const lfuse__body *body, int reg, bool *needed, bool *loa
         if (needed[i] && body->instr[i].kind == LFUSE__I_LOAD) loaded[body->instr[i].a] = true;
 }
 
-int lfuse__body_keep(const lfuse__body *body, const bool *keep, lfuse__instr *out, int16_t *place)
+int lfuse__body_keep(const lfuse__body *body, const bool *keep, lfuse__instr *out, int16_t *register_of)
 {
     int i, count = 0;
 
     for (i = 0; i < body->ninstr; i++) {
         lfuse__instr in = body->instr[i];
-        place[i] = -1;
+        register_of[i] = -1;
         if (!keep[i]) continue;
         if (in.kind == LFUSE__I_LOAD) {
-            if (in.b >= 0) in.b = place[in.b];
+            if (in.b >= 0) in.b = register_of[in.b];
         } else if (in.kind != LFUSE__I_NUMBER) {
-            if (in.a >= 0) in.a = place[in.a];
-            if (in.b >= 0) in.b = place[in.b];
-            if (in.c >= 0) in.c = place[in.c];
+            if (in.a >= 0) in.a = register_of[in.a];
+            if (in.b >= 0) in.b = register_of[in.b];
+            if (in.c >= 0) in.c = register_of[in.c];
         }
-        place[i] = (int16_t)count;
+        register_of[i] = (int16_t)count;
         out[count++] = in;
     }
     return count;

@@ -84,9 +84,9 @@ void lfuse__body_needs(const lfuse__body *body, const bool *stop, bool *needed);
 void lfuse__body_loads(const lfuse__body *body, int reg, bool *needed, bool *loaded);
 
 /*
- * The instructions marked in `keep`, renumbered in order; place[ninstr] tells where each went, -1: left out. Arguments
- * must have been kept. `out` has room for them and may be `body->instr` itself. Returns how many there are.
+ * Copies the instructions marked in `keep` to `out`, in order, which may be `body->instr` itself, and returns how many
+ * there are. register_of[ninstr] tells the new register of each, -1: it is left out. Their arguments must be kept too.
  */
-int lfuse__body_keep(const lfuse__body *body, const bool *keep, lfuse__instr *out, int16_t *place);
+int lfuse__body_keep(const lfuse__body *body, const bool *keep, lfuse__instr *out, int16_t *register_of);
 
 #endif

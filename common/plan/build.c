@@ -102,7 +102,7 @@ static void describe(lfuse__builder *b, const lfuse__home *home, int32_t like, c
     const lfuse__node *n = lfuse__draft_node(b->d, like);
     lfuse__view within;
 
-    if (home->part) {
+    if (home->sliced) {
         if (!lfuse__view_compose(b->d, walk, like, &home->view, &within)) b->status = not_affine(like);
         walk = &within;
     }

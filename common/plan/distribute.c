@@ -3,7 +3,7 @@
  * Work over a concatenation is distributed over its pieces, and the pieces of the result are concatenated instead:
  * f(concat(a, b)) = concat(f(a), f(b)), the other operands of f being sliced. So concatenations sink until they meet
  * what needs their memory as a whole: a result, a reduction along their axis, a product. There each producer stores its
- * piece in its part. Sinking saves one store and one load of each element.
+ * piece in its slice. Sinking saves one store and one load of each element.
  *
  * It is not done where it saves nothing or costs more: for more than LFUSE__MOST_PIECES pieces (kernels and bodies grow
  * with them), for concatenations of what nobody computes that lie in memory as a whole anyway (read there), for
@@ -154,8 +154,8 @@ typedef struct cutting {
     lfuse_size *starts;
 } cutting;
 
-/* The operand's part for piece k of the result. */
-static int32_t operand_part(lfuse__lowering *l, const lfuse__node *form, int32_t in, int i, const cutting *c, int k)
+/* The piece of operand i that piece k of the result needs. */
+static int32_t operand_piece(lfuse__lowering *l, const lfuse__node *form, int32_t in, int i, const cutting *c, int k)
 {
     const lfuse__lowered *x = &l->values[in];
     int own;
@@ -202,7 +202,7 @@ static bool measure(lfuse__lowering *l, const lfuse__node *form, int32_t in, cut
 
 static int32_t distribute(lfuse__lowering *l, const lfuse__node *form, const int32_t *in, const cutting *c)
 {
-    int32_t parts[LFUSE__MOST_PIECES], part[3];
+    int32_t pieces[LFUSE__MOST_PIECES], of[3];
     lfuse__node n;
     int i, k;
 
@@ -210,10 +210,10 @@ static int32_t distribute(lfuse__lowering *l, const lfuse__node *form, const int
         n = *form;
         n.shape[c->axis] = c->extents[k];
         for (i = 0; i < n.nin; i++)
-            if ((part[i] = operand_part(l, form, in[i], i, c, k)) < 0) return -1;
-        if ((parts[k] = lfuse__lower_node(l, &n, part)) < 0) return -1;
+            if ((of[i] = operand_piece(l, form, in[i], i, c, k)) < 0) return -1;
+        if ((pieces[k] = lfuse__lower_node(l, &n, of)) < 0) return -1;
     }
-    return lfuse__lower_concat(l, form, c->axis, c->count, parts);
+    return lfuse__lower_concat(l, form, c->axis, c->count, pieces);
 }
 
 /* Whether operand i decides how the node is distributed. */

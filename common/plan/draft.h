@@ -53,8 +53,8 @@ typedef struct lfuse__home {
     bool set; /* it is stored */
     lfuse__place place;
     int index;        /* of the name or buffer */
-    bool part;        /* it is a part of that memory: `view` says how the node's axes go over it (its base is unused) */
-    lfuse__view view;
+    bool sliced;      /* it is a slice of that memory */
+    lfuse__view view; /* of a slice: how the node's axes go over the memory; its base is unused */
 } lfuse__home;
 
 typedef enum lfuse__unit_kind {
@@ -83,13 +83,13 @@ typedef struct lfuse__unit {
     lfuse__home from, to; /* COPY */
 } lfuse__unit;
 
-/* Where in a step that reduces lists a node is computed. members.c */
-typedef enum lfuse__part {
-    LFUSE__PART_NONE,    /* in no such step, or inlined there */
-    LFUSE__PART_ELEMENT, /* for each element of a member, and read by reductions of members alone */
-    LFUSE__PART_MEMBER,  /* once a member: reductions of members, and functions of those */
-    LFUSE__PART_LIST     /* once a list: reductions of lists of numbers, and functions of those */
-} lfuse__part;
+/* In a step that reduces lists: how often a node is computed. members.c */
+typedef enum lfuse__list_scope {
+    LFUSE__SCOPE_NONE,    /* in no such step, or inlined there */
+    LFUSE__SCOPE_ELEMENT, /* for each element of a member, and read by reductions of members alone */
+    LFUSE__SCOPE_MEMBER,  /* once a member: reductions of members, and functions of those */
+    LFUSE__SCOPE_LIST     /* once a list: reductions of lists of numbers, and functions of those */
+} lfuse__list_scope;
 
 /* What is known of a node of the graph. */
 typedef struct lfuse__planned_node {
@@ -108,9 +108,9 @@ typedef struct lfuse__planned_node {
     bool grouped;      /* the region whose lowest node it is holds siblings */
     int8_t levels;     /* of a matmul: levels of Strassen's algorithm; 0: it is multiplied in another way */
     int8_t factor_levels; /* levels for which its left factors are made */
-    lfuse__part part;
+    lfuse__list_scope scope;
     int32_t list;      /* the list that has the sizes of this list value; -1: it is a tensor */
-    int32_t congruence; /* of `part`s: equal numbers mean reductions of congruent lists, which one step can compute */
+    int32_t congruence; /* of nodes with a scope: nodes of equal congruence can be computed by one step */
     int32_t reads;     /* how often computing nodes read it, through views too */
     int32_t reader;    /* the last of them; -2 - v: it is copied to an output through the view v */
     int32_t target;    /* the first name whose tensor the kernel stores it in; -1; then the name's next_target */
@@ -313,7 +313,7 @@ static inline bool lfuse__draft_reduces_list(const lfuse__draft *d, int32_t node
            d->g->nodes[node].kind == LFUSE__LINE_REDUCE;
 }
 /* Whether a node of such a step can be computed there beside one that it reads, where both are on one level. */
-bool lfuse__draft_parts_fuse(const lfuse__draft *d, int32_t producer, int32_t node);
+bool lfuse__draft_scopes_fuse(const lfuse__draft *d, int32_t producer, int32_t node);
 /* Returns what the reductions of a region's members run over. */
 lfuse__span lfuse__draft_members_span(const lfuse__draft *d, int32_t region);
 /* Joins the regions of reductions of congruent lists that are on one level; `parent` as in siblings.c. */
@@ -355,7 +355,7 @@ lfuse_status lfuse__draft_concats(lfuse__draft *d);
 /*
  * Whether it is certain that who computes the base stores it in the concatenation: that is complete on the same level.
  */
-bool lfuse__draft_is_part(const lfuse__draft *d, int32_t base, int32_t concat);
+bool lfuse__draft_is_piece(const lfuse__draft *d, int32_t base, int32_t concat);
 /* ---- update.c ---- */
 /* Whether the region can run behind all others. */
 bool lfuse__draft_late(const lfuse__draft *d, int32_t region);
@@ -474,10 +474,10 @@ lfuse_status lfuse__draft_phases(lfuse__draft *d, int32_t like, lfuse__stage *st
 /* Sets *to to a copy of a step without children, with arrays of its own. ERR_MEMORY: the copy is to be freed too. */
 lfuse_status lfuse__step_copy(const lfuse__step *from, lfuse__step *to);
 /*
- * Appends what `part` computes to the body of a step. Operand i of it is operand at[i] of the step; -1: it is appended,
+ * Appends what `added` computes to the body of a step. Its operand i is operand at[i] of the step; -1: it is appended,
  * and at[i] set. Instructions, stores and numbers follow those that are there. ERR_MEMORY: the step is as it was.
  */
-lfuse_status lfuse__step_append(lfuse__step *to, const lfuse__step *part, int16_t *at);
+lfuse_status lfuse__step_append(lfuse__step *to, const lfuse__step *added, int16_t *at);
 void lfuse__step_free(lfuse__step *step);
 /* Adds an alternative of empty steps behind the others, which move. `name` is static. */
 lfuse_status lfuse__stage_add(lfuse__stage *stage, const char *name, int nsteps);

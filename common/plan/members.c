@@ -2,7 +2,7 @@
 /*
  * Steps that reduce lists. One step takes every reduction of congruent lists that can run at one time: what the
  * members' elements go through for it alone, the reductions of members, what is made of those number by number, the
- * reductions over all members, and what is made of those. The next of these parts reads the one before; nothing else of
+ * reductions over all members, and what is made of those. Each of these scopes reads the one before; nothing else of
  * the step does, because it is complete only when the step has run.
  */
 #include "common/plan/draft.h"
@@ -49,8 +49,8 @@ static bool of_members(const lfuse__node *n)
     return n->list && n->rank == 0;
 }
 
-/* Numbers that are made of a reduction's: `part`, where it is one of those that run last before the node. */
-static bool follows(lfuse__draft *d, const depths *x, int32_t node, lfuse__part part)
+/* Numbers that are made of a reduction's: `scope`, where it is one of those that run last before the node. */
+static bool follows(lfuse__draft *d, const depths *x, int32_t node, lfuse__list_scope scope)
 {
     const lfuse__node *n = lfuse__draft_node(d, node);
     bool any = false;
@@ -58,8 +58,8 @@ static bool follows(lfuse__draft *d, const depths *x, int32_t node, lfuse__part 
 
     for (i = 0; i < n->nin; i++) {
         const int32_t base = d->memory[n->in[i]].view.base;
-        if (x->of[base] != x->of[node] || d->nodes[base].part == LFUSE__PART_NONE) continue;
-        if (d->nodes[base].part != part) return false;
+        if (x->of[base] != x->of[node] || d->nodes[base].scope == LFUSE__SCOPE_NONE) continue;
+        if (d->nodes[base].scope != scope) return false;
         if (any && d->nodes[node].congruence != d->nodes[base].congruence) return false;
         if (d->nodes[base].cut) continue;
         any = true;
@@ -80,17 +80,17 @@ static void forward(lfuse__draft *d, depths *x, int32_t node)
     for (i = 0; i < n->nin; i++)
         if (x->of[d->memory[n->in[i]].view.base] > x->of[node]) x->of[node] = x->of[d->memory[n->in[i]].view.base];
     if (n->kind == LFUSE__MEMBER_REDUCE || line || (n->kind == LFUSE__LIST_REDUCE &&
-                                                    d->nodes[in].part != LFUSE__PART_MEMBER)) {
+                                                    d->nodes[in].scope != LFUSE__SCOPE_MEMBER)) {
         x->of[node]++;
         d->nodes[node].congruence = n->kind == LFUSE__MEMBER_REDUCE ? kin_of(d, x, node) : -2 - node;
     } else if (n->kind == LFUSE__LIST_REDUCE) {
         d->nodes[node].congruence = d->nodes[in].congruence;
     }
     if (n->kind == LFUSE__MEMBER_REDUCE || line || (pointwise && of_members(n) &&
-                                                    follows(d, x, node, LFUSE__PART_MEMBER)))
-        d->nodes[node].part = LFUSE__PART_MEMBER;
-    if (n->kind == LFUSE__LIST_REDUCE || (pointwise && !n->list && follows(d, x, node, LFUSE__PART_LIST)))
-        d->nodes[node].part = LFUSE__PART_LIST;
+                                                    follows(d, x, node, LFUSE__SCOPE_MEMBER)))
+        d->nodes[node].scope = LFUSE__SCOPE_MEMBER;
+    if (n->kind == LFUSE__LIST_REDUCE || (pointwise && !n->list && follows(d, x, node, LFUSE__SCOPE_LIST)))
+        d->nodes[node].scope = LFUSE__SCOPE_LIST;
 }
 
 /* Elements whose readers all are reductions of one step, or such elements. */
@@ -101,19 +101,19 @@ static void backward(lfuse__draft *d, depths *x, int32_t node)
 
     if (lfuse__draft_pointwise(d, node) && n->list && n->rank && !x->elsewhere[node] && x->wanted[node] >= 0 &&
         !lfuse__draft_repeats(d, node) && !d->nodes[node].cut && !(d->disable & LFUSE_NO_POINTWISE_FUSION))
-        d->nodes[node].part = LFUSE__PART_ELEMENT;
+        d->nodes[node].scope = LFUSE__SCOPE_ELEMENT;
     for (i = 0; i < n->nin; i++) {
         const int32_t base = d->memory[n->in[i]].view.base;
         const int32_t depth = n->kind == LFUSE__MEMBER_REDUCE        ? x->of[node]
                               : n->kind == LFUSE__LINE_REDUCE        ? d->g->nnodes + node /* a step of its own */
-                              : d->nodes[node].part == LFUSE__PART_ELEMENT ? x->wanted[node]
+                              : d->nodes[node].scope == LFUSE__SCOPE_ELEMENT ? x->wanted[node]
                                                                      : -1;
         if (depth < 0 || (x->wanted[base] >= 0 && x->wanted[base] != depth)) x->elsewhere[base] = true;
         x->wanted[base] = depth;
     }
 }
 
-lfuse_status lfuse__pass_parts(lfuse__draft *d)
+lfuse_status lfuse__pass_scopes(lfuse__draft *d)
 {
     const size_t n = (size_t)d->g->nnodes;
     const size_t lists = (size_t)(d->g->nnames + d->out->nlists);
@@ -135,22 +135,23 @@ lfuse_status lfuse__pass_parts(lfuse__draft *d)
     return LFUSE_OK;
 }
 
-bool lfuse__draft_parts_fuse(const lfuse__draft *d, int32_t producer, int32_t node)
+bool lfuse__draft_scopes_fuse(const lfuse__draft *d, int32_t producer, int32_t node)
 {
     const lfuse__node_kind kind = (lfuse__node_kind)lfuse__draft_node(d, node)->kind;
 
-    if (d->nodes[producer].part != LFUSE__PART_ELEMENT &&
+    if (d->nodes[producer].scope != LFUSE__SCOPE_ELEMENT &&
         d->nodes[producer].congruence != d->nodes[node].congruence)
         return false;
-    switch (d->nodes[producer].part) {
-    case LFUSE__PART_ELEMENT:
-        return kind == LFUSE__MEMBER_REDUCE || kind == LFUSE__LINE_REDUCE || d->nodes[node].part == LFUSE__PART_ELEMENT;
-    case LFUSE__PART_MEMBER:
+    switch (d->nodes[producer].scope) {
+    case LFUSE__SCOPE_ELEMENT:
+        return kind == LFUSE__MEMBER_REDUCE || kind == LFUSE__LINE_REDUCE ||
+               d->nodes[node].scope == LFUSE__SCOPE_ELEMENT;
+    case LFUSE__SCOPE_MEMBER:
         if (lfuse__draft_node(d, producer)->kind == LFUSE__LINE_REDUCE || kind == LFUSE__LINE_REDUCE) return false;
         return kind == LFUSE__LIST_REDUCE || (kind != LFUSE__MEMBER_REDUCE &&
-               d->nodes[node].part == LFUSE__PART_MEMBER);
-    case LFUSE__PART_LIST: return kind != LFUSE__LIST_REDUCE && d->nodes[node].part == LFUSE__PART_LIST;
-    case LFUSE__PART_NONE: break;
+               d->nodes[node].scope == LFUSE__SCOPE_MEMBER);
+    case LFUSE__SCOPE_LIST: return kind != LFUSE__LIST_REDUCE && d->nodes[node].scope == LFUSE__SCOPE_LIST;
+    case LFUSE__SCOPE_NONE: break;
     }
     return false;
 }

@@ -87,7 +87,7 @@ static bool holds_list(const lfuse__draft *d, int32_t node)
 {
     const lfuse__node *n = lfuse__draft_node(d, node);
 
-    return n->list && n->rank == LFUSE_RANK_MATRIX && d->nodes[node].part == LFUSE__PART_NONE &&
+    return n->list && n->rank == LFUSE_RANK_MATRIX && d->nodes[node].scope == LFUSE__SCOPE_NONE &&
            !d->nodes[node].recomputed && lfuse__draft_pointwise(d, node);
 }
 

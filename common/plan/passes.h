@@ -14,7 +14,7 @@ typedef struct lfuse__draft lfuse__draft;
  * In each round:
  *   views            views.c      how each node walks the memory that it is a view of
  *   lists            lists.c      lists that are congruent
- *   parts            members.c    where in steps that reduce lists a node is computed
+ *   scopes           members.c    how often a node is computed in steps that reduce lists
  *   frozen           frozen.c     what belongs to the prepare phase
  *   strassen         strassen.c   which products are made of seven smaller ones, and the plan's choices
  *   reads            frozen.c     who reads what
@@ -30,7 +30,7 @@ typedef struct lfuse__draft lfuse__draft;
  *   recompute        reuse.c      which values the kernels that read them compute anew; once
  */
 #define LFUSE__ROUND_PASSES(X)                                                                                         \
-    X(views) X(lists) X(parts) X(frozen) X(strassen) X(reads) X(signatures) X(inline) X(levels) X(regions)             \
+    X(views) X(lists) X(scopes) X(frozen) X(strassen) X(reads) X(signatures) X(inline) X(levels) X(regions)            \
     X(results) X(keep_recomputed) X(units) X(stages) X(check_updates) X(recompute)
 
 /*

@@ -119,17 +119,17 @@ static bool has_last(const phases *p)
 
 /* ---- one step ---- */
 
-typedef struct part {
+typedef struct new_step {
     lfuse__instr instr[LFUSE__BODY_INSTRUCTIONS];
-    int16_t place[LFUSE__BODY_INSTRUCTIONS];
+    int16_t register_of[LFUSE__BODY_INSTRUCTIONS]; /* [register of the row step] -1: it is left out */
     bool needed[LFUSE__BODY_INSTRUCTIONS], given[LFUSE__BODY_INSTRUCTIONS];
     lfuse__operand operands[LFUSE__BODY_OPERANDS];
     lfuse__store stores[LFUSE__BODY_OPERANDS];
     int ninstr, noperands, nstores;
     bool overflow;
-} part;
+} new_step;
 
-static int add_operand(part *a, const lfuse__operand *o)
+static int add_operand(new_step *a, const lfuse__operand *o)
 {
     int i;
 
@@ -142,7 +142,7 @@ static int add_operand(part *a, const lfuse__operand *o)
 }
 
 /* The memory of a REDUCE's results: one for each row. */
-static int add_result(const phases *p, part *a, int reg, bool written)
+static int add_result(const phases *p, new_step *a, int reg, bool written)
 {
     const lfuse__step *s = p->rows;
     lfuse__operand o;
@@ -165,14 +165,14 @@ static int add_result(const phases *p, part *a, int reg, bool written)
     return add_operand(a, &o);
 }
 
-static void add_store(part *a, int reg, int operand)
+static void add_store(new_step *a, int reg, int operand)
 {
     if (a->nstores == LFUSE__BODY_OPERANDS) a->overflow = true;
     if (!a->overflow) a->stores[a->nstores++] = (lfuse__store){ (int16_t)reg, (int16_t)operand };
 }
 
 /* The instructions that step `k` takes: its stores, its reductions, and what these need beside earlier results. */
-static void gather(const phases *p, int k, int count, part *a)
+static void gather(const phases *p, int k, int count, new_step *a)
 {
     const lfuse__body *b = &p->rows->body;
     const int last = row_steps(p);
@@ -186,9 +186,9 @@ static void gather(const phases *p, int k, int count, part *a)
     for (i = 0; i < b->nstores; i++)
         if (step_of_store(p, &b->stores[i]) == k) a->needed[b->stores[i].reg] = true;
     lfuse__body_needs(b, a->given, a->needed);
-    a->ninstr = lfuse__body_keep(b, a->needed, a->instr, a->place);
+    a->ninstr = lfuse__body_keep(b, a->needed, a->instr, a->register_of);
     for (i = 0; i < b->ninstr; i++) {
-        lfuse__instr *in = &a->instr[a->place[i] < 0 ? 0 : a->place[i]];
+        lfuse__instr *in = &a->instr[a->register_of[i] < 0 ? 0 : a->register_of[i]];
         if (!a->needed[i]) continue;
         if (a->given[i])
             *in = (lfuse__instr){ .kind = LFUSE__I_LOAD, .type = in->type, .b = -1, .c = -1,
@@ -198,10 +198,10 @@ static void gather(const phases *p, int k, int count, part *a)
     }
     for (i = 0; i < b->ninstr && k + 1 < count; i++)
         if (a->needed[i] && !a->given[i] && b->instr[i].kind == LFUSE__I_REDUCE)
-            add_store(a, a->place[i], add_result(p, a, i, true));
+            add_store(a, a->register_of[i], add_result(p, a, i, true));
     for (i = 0; i < b->nstores; i++)
         if (step_of_store(p, &b->stores[i]) == k)
-            add_store(a, a->place[b->stores[i].reg], add_operand(a, &p->rows->operands[b->stores[i].operand]));
+            add_store(a, a->register_of[b->stores[i].reg], add_operand(a, &p->rows->operands[b->stores[i].operand]));
 }
 
 /* A pointwise step walks what it stores in the order in which it lies: in row steps reduced axes come last. */
@@ -227,7 +227,7 @@ static void in_order(lfuse__step *s)
     }
 }
 
-static lfuse_status fill(const phases *p, int k, part *a, lfuse__step *step)
+static lfuse_status fill(const phases *p, int k, new_step *a, lfuse__step *step)
 {
     const lfuse__step *from = p->rows;
     const bool rows = k < row_steps(p);
@@ -269,7 +269,7 @@ static lfuse_status make(phases *p, lfuse__stage *stage, const lfuse__guard *gua
 {
     const int count = row_steps(p) + has_last(p);
     lfuse__alternative *a;
-    part *one;
+    new_step *one;
     lfuse_status status;
     int k;
 

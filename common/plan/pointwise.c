@@ -65,7 +65,7 @@ static bool joins_reader(lfuse__draft *d, int32_t node)
         return false;
     walks = reading(d, node, &walk);
     if (!lfuse__draft_once(d, walks, &walk) || !reachable(d, node, reader, &walk)) return false;
-    if (reader >= 0 && lfuse__draft_node(d, reader)->kind == LFUSE__CONCAT) /* else stored in its part directly */
+    if (reader >= 0 && lfuse__draft_node(d, reader)->kind == LFUSE__CONCAT) /* else stored in its slice directly */
         return !lfuse__view_linear(d, walks, &walk);
     if (reader >= 0 && lfuse__draft_fuses(d, node, reader, &walk)) return false;
     return !d->nodes[node].signature.row && stored_operands(d, node) <= 1;
@@ -78,7 +78,7 @@ static bool inlines(lfuse__draft *d, int32_t node)
         return false;
     if (lfuse__draft_immediate(d, node)) return true;
     if (d->nodes[node].is_result || d->disable & LFUSE_NO_POINTWISE_FUSION) return false;
-    if (d->nodes[node].part >= LFUSE__PART_MEMBER || lfuse__draft_repeats(d, node)) return false;
+    if (d->nodes[node].scope >= LFUSE__SCOPE_MEMBER || lfuse__draft_repeats(d, node)) return false;
     if (lfuse__draft_node(d, node)->rank == 0 && d->nodes[node].signature.root < 0) return true;
     return joins_reader(d, node);
 }
@@ -94,7 +94,7 @@ lfuse_status lfuse__pass_inline(lfuse__draft *d)
 /* Levels between a base and the node that reads it. */
 static int distance(const lfuse__draft *d, int32_t base, int32_t node, const lfuse__view *walk)
 {
-    return !lfuse__draft_computes(d, base) || d->nodes[base].inlined || lfuse__draft_is_part(d, base, node) ||
+    return !lfuse__draft_computes(d, base) || d->nodes[base].inlined || lfuse__draft_is_piece(d, base, node) ||
            lfuse__draft_fuses(d, base, node, walk) ? 0 : 1;
 }
 

@@ -43,7 +43,7 @@ lfuse_status lfuse__draft_operand_at(lfuse__draft *d, int32_t base, const lfuse_
     const lfuse__home bound = { .set = true, .place = LFUSE__PLACE_BOUND, .index = n->name };
     lfuse__view v = *walk;
 
-    if (n->name < 0 && home->part && !lfuse__view_compose(d, walk, base, &home->view, &v))
+    if (n->name < 0 && home->sliced && !lfuse__view_compose(d, walk, base, &home->view, &v))
         return lfuse__error(LFUSE_ERR_UNSUPPORTED, "value %d of a plan is walked in a way that no step can",
                             (int)base);
     place_at(n->name >= 0 ? &bound : home, (lfuse_type)n->type, &v, o);

@@ -43,7 +43,7 @@ static bool holds(const lfuse__draft *d, int32_t node, const lfuse__node *produc
 {
     const lfuse__node *n = lfuse__draft_node(d, node);
 
-    if (n->list || d->nodes[node].recomputed || d->nodes[node].part != LFUSE__PART_NONE ||
+    if (n->list || d->nodes[node].recomputed || d->nodes[node].scope != LFUSE__SCOPE_NONE ||
         !lfuse__draft_pointwise(d, node))
         return false;
     return d->nodes[node].signature.row || lfuse__same_shape(n, product);

@@ -142,7 +142,7 @@ bool lfuse__prologue_cut(lfuse__draft *d, int32_t matmul)
 /* ---- the step ---- */
 
 /* The prologue's axes are those of its own value: the product may have it transposed. */
-static void turn(lfuse__operand *o)
+static void transpose(lfuse__operand *o)
 {
     const int8_t axis = o->axis[0];
     const lfuse_size step = o->step[0];
@@ -153,16 +153,16 @@ static void turn(lfuse__operand *o)
     o->step[1] = step;
 }
 
-static bool has_room(const lfuse__step *step, const lfuse__step *part)
+static bool has_room(const lfuse__step *step, const lfuse__step *added)
 {
-    return step->noperands + part->noperands <= LFUSE__BODY_OPERANDS &&
-           step->body.ninstr + part->body.ninstr <= LFUSE__BODY_INSTRUCTIONS &&
-           step->body.nnumbers + part->body.nnumbers <= LFUSE__BODY_NUMBERS;
+    return step->noperands + added->noperands <= LFUSE__BODY_OPERANDS &&
+           step->body.ninstr + added->body.ninstr <= LFUSE__BODY_INSTRUCTIONS &&
+           step->body.nnumbers + added->body.nnumbers <= LFUSE__BODY_NUMBERS;
 }
 
 static lfuse_status add_one(lfuse__draft *d, int32_t matmul, int i, int32_t region, lfuse__step *step, bool *fits)
 {
-    lfuse__step part = { 0 };
+    lfuse__step added = { 0 };
     lfuse__unit_loop loop;
     lfuse__builder *b;
     lfuse__view walk;
@@ -180,15 +180,15 @@ static lfuse_status add_one(lfuse__draft *d, int32_t matmul, int i, int32_t regi
     if (lfuse__register_type(type) != type) reg = lfuse__builder_convert(b, reg, lfuse__register_type(type), type);
     *fits = !lfuse__builder_overflow(b);
     if (!*fits) return LFUSE_OK;
-    status = lfuse__builder_finish(b, LFUSE__STEP_POINTWISE, &part);
-    *fits = has_room(step, &part);
-    for (k = 0; k < part.noperands; k++) {
+    status = lfuse__builder_finish(b, LFUSE__STEP_POINTWISE, &added);
+    *fits = has_room(step, &added);
+    for (k = 0; k < added.noperands; k++) {
         at[k] = -1;
-        if (walk.axis[0] > walk.axis[1]) turn(&part.operands[k]);
+        if (walk.axis[0] > walk.axis[1]) transpose(&added.operands[k]);
     }
-    if (!status && *fits) status = lfuse__step_append(step, &part, at);
+    if (!status && *fits) status = lfuse__step_append(step, &added, at);
     if (!status && *fits) step->product.prologue[i] = before + reg + 1;
-    lfuse__step_free(&part);
+    lfuse__step_free(&added);
     return status;
 }
 

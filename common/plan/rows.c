@@ -90,7 +90,7 @@ static lfuse__step_kind kind_of(lfuse__draft *d, int32_t region, int32_t *over)
         elements = elements || !d->nodes[node].signature.row;
     }
     for (node = region; node >= 0 && members; node = d->nodes[node].next) {
-        if (d->nodes[node].part != LFUSE__PART_ELEMENT || !lfuse__draft_stored(d, node)) continue;
+        if (d->nodes[node].scope != LFUSE__SCOPE_ELEMENT || !lfuse__draft_stored(d, node)) continue;
         d->nodes[node].cut = d->changed = true;
     }
     if (members) return lines ? LFUSE__STEP_LINES : LFUSE__STEP_MEMBERS;

@@ -201,7 +201,7 @@ static int collect(const lfuse__draft *d, reading *all)
     for (node = 0; node < d->g->nnodes; node++) {
         const lfuse__node *n = lfuse__draft_node(d, node);
         if (!lfuse__draft_is_root(d, node) && (!lfuse__draft_pointwise(d, node) || d->nodes[node].inlined)) continue;
-        if (d->nodes[node].part != LFUSE__PART_NONE) continue; /* members.c has a say in these */
+        if (d->nodes[node].scope != LFUSE__SCOPE_NONE) continue; /* members.c has a say in these */
         for (i = 0; i < n->nin; i++) count += reads_elements(d, node, i, &all[count]);
     }
     qsort(all, (size_t)count, sizeof *all, by_reading);

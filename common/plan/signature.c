@@ -222,7 +222,7 @@ static int32_t walker(const lfuse__draft *d, int32_t reader, lfuse__signature *s
 static bool can_have_root(const lfuse__draft *d, int32_t node)
 {
     return lfuse__draft_pointwise(d, node) && !lfuse__draft_immediate(d, node) && !lfuse__draft_node(d, node)->list &&
-           d->nodes[node].part == LFUSE__PART_NONE;
+           d->nodes[node].scope == LFUSE__SCOPE_NONE;
 }
 
 /* Whether two nodes may be in one kernel at all, whatever their loops. */
@@ -343,8 +343,8 @@ bool lfuse__draft_fuses(const lfuse__draft *d, int32_t producer, int32_t node, c
     lfuse__signature to;
     int32_t through;
 
-    if (d->nodes[producer].part || d->nodes[node].part)
-        return lfuse__draft_parts_fuse(d, producer, node) && !d->nodes[producer].inlined && !d->nodes[node].inlined &&
+    if (d->nodes[producer].scope || d->nodes[node].scope)
+        return lfuse__draft_scopes_fuse(d, producer, node) && !d->nodes[producer].inlined && !d->nodes[node].inlined &&
                allowed(d, producer, node);
     if (!lfuse__draft_is_root(d, producer) && !lfuse__draft_pointwise(d, producer)) return false;
     if (!lfuse__draft_is_root(d, node) && !lfuse__draft_pointwise(d, node)) return false;

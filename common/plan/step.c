@@ -67,14 +67,14 @@ static bool enlarge(void **array, int count, int more, size_t element)
     return p;
 }
 
-static bool make_room(lfuse__step *to, const lfuse__step *part)
+static bool make_room(lfuse__step *to, const lfuse__step *added)
 {
     lfuse__body *body = &to->body;
-    const int numbers = part->body.nnumbers;
+    const int numbers = added->body.nnumbers;
 
-    return enlarge((void **)&to->operands, to->noperands, part->noperands, sizeof *to->operands) &&
-           enlarge((void **)&body->instr, body->ninstr, part->body.ninstr, sizeof *body->instr) &&
-           enlarge((void **)&body->stores, body->nstores, part->body.nstores, sizeof *body->stores) &&
+    return enlarge((void **)&to->operands, to->noperands, added->noperands, sizeof *to->operands) &&
+           enlarge((void **)&body->instr, body->ninstr, added->body.ninstr, sizeof *body->instr) &&
+           enlarge((void **)&body->stores, body->nstores, added->body.nstores, sizeof *body->stores) &&
            enlarge((void **)&body->number_types, body->nnumbers, numbers, sizeof *body->number_types) &&
            enlarge((void **)&to->numbers, body->nnumbers, numbers, sizeof *to->numbers);
 }
@@ -84,32 +84,32 @@ static int16_t moved(int16_t reg, int by)
     return (int16_t)(reg < 0 ? reg : reg + by);
 }
 
-lfuse_status lfuse__step_append(lfuse__step *to, const lfuse__step *part, int16_t *at)
+lfuse_status lfuse__step_append(lfuse__step *to, const lfuse__step *added, int16_t *at)
 {
     lfuse__body *body = &to->body;
     const int first = body->ninstr, numbers = body->nnumbers;
     int i;
 
-    if (!make_room(to, part)) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory while a plan was made");
-    for (i = 0; i < part->noperands; i++) {
+    if (!make_room(to, added)) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory while a plan was made");
+    for (i = 0; i < added->noperands; i++) {
         if (at[i] >= 0) continue;
         at[i] = (int16_t)to->noperands;
-        to->operands[to->noperands++] = part->operands[i];
+        to->operands[to->noperands++] = added->operands[i];
     }
-    for (i = 0; i < part->body.ninstr; i++) {
-        lfuse__instr in = part->body.instr[i];
+    for (i = 0; i < added->body.ninstr; i++) {
+        lfuse__instr in = added->body.instr[i];
         in.a = in.kind == LFUSE__I_LOAD ? at[in.a] : moved(in.a, in.kind == LFUSE__I_NUMBER ? numbers : first);
         in.b = moved(in.b, first);
         in.c = moved(in.c, first);
         body->instr[body->ninstr++] = in;
     }
-    for (i = 0; i < part->body.nstores; i++) {
-        const lfuse__store *s = &part->body.stores[i];
+    for (i = 0; i < added->body.nstores; i++) {
+        const lfuse__store *s = &added->body.stores[i];
         body->stores[body->nstores++] = (lfuse__store){ moved(s->reg, first), at[s->operand] };
     }
-    for (i = 0; i < part->body.nnumbers; i++) {
-        body->number_types[body->nnumbers] = part->body.number_types[i];
-        to->numbers[body->nnumbers++] = part->numbers[i];
+    for (i = 0; i < added->body.nnumbers; i++) {
+        body->number_types[body->nnumbers] = added->body.number_types[i];
+        to->numbers[body->nnumbers++] = added->numbers[i];
     }
     return LFUSE_OK;
 }

@@ -177,8 +177,11 @@ bool lfuse__draft_same_index(const lfuse__draft *d, int32_t node, const lfuse__v
     return lfuse__same_shape(n, b) && lfuse__view_linear(d, node, walk);
 }
 
-/* Whether the walkers of one axis of the memory go on where the next one ends, in whatever order. */
-static bool apart(const lfuse__draft *d, const lfuse__node *n, const lfuse__view *walk, int m)
+/*
+ * Whether the loop axes that walk axis m of the memory reach distinct elements: each but one steps over all that
+ * another one walks.
+ */
+static bool are_distinct(const lfuse__draft *d, const lfuse__node *n, const lfuse__view *walk, int m)
 {
     int i, k, walkers = 0, links = 0;
 
@@ -205,7 +208,7 @@ bool lfuse__draft_once(const lfuse__draft *d, int32_t node, const lfuse__view *w
     for (i = 0; i < n->rank && !n->list; i++)
         if (walk->axis[i] < 0 && n->shape[i] != 1) return false;
     for (i = 0; i < walk->rank; i++)
-        if (!apart(d, n, walk, i)) return false;
+        if (!are_distinct(d, n, walk, i)) return false;
     return true;
 }
 
