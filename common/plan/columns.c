@@ -18,7 +18,7 @@ static int32_t column(lfuse__lowering *l, int32_t right, int at)
     lfuse__node turn;
 
     if (one < 0) return -1;
-    turn = lfuse__lower_form(l, LFUSE__PERMUTE, one);
+    turn = lfuse__lower_spec(l, LFUSE__PERMUTE, one);
     turn.naxes = 2;
     turn.axes[0] = 1;
     turn.axes[1] = 0;
@@ -30,7 +30,7 @@ static int32_t column(lfuse__lowering *l, int32_t right, int at)
 /* The product with one column, which has the shape of the left operand but for the last extent, 1. */
 static int32_t with_column(lfuse__lowering *l, int32_t left, int32_t right, int at, lfuse_type type)
 {
-    lfuse__node n = lfuse__lower_form(l, LFUSE__POINTWISE, left);
+    lfuse__node n = lfuse__lower_spec(l, LFUSE__POINTWISE, left);
     const lfuse_type wide = (lfuse_type)n.type;
     const int32_t in[2] = { left, lfuse__lower_cast(l, column(l, right, at), wide) };
     int32_t product;
@@ -69,12 +69,12 @@ int32_t lfuse__lower_columns(lfuse__lowering *l, const lfuse__node *matmul, cons
     both[0] = left < 0 ? -1 : with_column(l, left, in[1], 0, type);
     for (i = 1; both[0] >= 0 && i < matmul->shape[1]; i++) {
         both[1] = with_column(l, left, in[1], i, type);
-        n = lfuse__lower_form(l, LFUSE__CONCAT, both[0]);
+        n = lfuse__lower_spec(l, LFUSE__CONCAT, both[0]);
         n.nin = 2;
         lfuse__build_set_axis(&n, n.rank - 1);
         n.shape[n.rank - 1] = i + 1;
         both[0] = lfuse__lower_node(l, &n, both);
     }
-    return both[0] < 0 || l->values[both[0]].form.rank == 2 ? both[0]
+    return both[0] < 0 || l->values[both[0]].spec.rank == 2 ? both[0]
                                                             : lfuse__lower_reshape(l, both[0], 2, matmul->shape);
 }

@@ -53,7 +53,7 @@ static int behind_reduce(const lfuse__node *n, int axis)
 }
 
 /* The axis of the result of a node that axis `axis` of its operand i becomes; -1 when it cannot be distributed. */
-int lfuse__lower_behind(lfuse_graph *g, const lfuse__node *n, const lfuse__node *x, int i, int axis)
+int lfuse__lower_result_axis(lfuse_graph *g, const lfuse__node *n, const lfuse__node *x, int i, int axis)
 {
     regrouping r;
     int k;
@@ -82,7 +82,7 @@ static int32_t slice_pieces(lfuse__lowering *l, int32_t value, lfuse_size start,
     const lfuse__lowered v = l->values[value];
     int32_t kept[LFUSE__MOST_PIECES], one;
     lfuse_size at = 0, end, from, to;
-    lfuse__node form;
+    lfuse__node spec;
     int i, count = 0;
 
     if (!lfuse__size_is_number(start) || !lfuse__size_is_number(extent) || extent <= 0) return -1;
@@ -98,9 +98,9 @@ static int32_t slice_pieces(lfuse__lowering *l, int32_t value, lfuse_size start,
         kept[count++] = one;
     }
     if (count == 1) return kept[0];
-    form = v.form;
-    form.shape[v.axis] = extent;
-    return lfuse__lower_concat(l, &form, v.axis, count, kept);
+    spec = v.spec;
+    spec.shape[v.axis] = extent;
+    return lfuse__lower_concat(l, &spec, v.axis, count, kept);
 }
 
 /* Slices go to the operands of what is read by nothing else, so that a slice does not put it into memory. */
@@ -108,7 +108,7 @@ static int32_t slice_operands(lfuse__lowering *l, int32_t value, int axis, lfuse
 {
     const lfuse__lowered v = l->values[value];
     int32_t in[3] = { -1, -1, -1 };
-    lfuse__node n = v.form;
+    lfuse__node n = v.spec;
     int i;
 
     for (i = 0; i < n.nin; i++) {
@@ -116,7 +116,7 @@ static int32_t slice_operands(lfuse__lowering *l, int32_t value, int axis, lfuse
         const int own = axis - (n.rank - x.rank);
         in[i] = lfuse__lower_value(l, n.in[i]);
         if (in[i] < 0) return -1;
-        if (own >= 0 && l->values[in[i]].form.shape[own] != 1)
+        if (own >= 0 && l->values[in[i]].spec.shape[own] != 1)
             in[i] = lfuse__lower_slice(l, in[i], own, start, extent);
         if (in[i] < 0) return -1;
     }
@@ -130,13 +130,13 @@ int32_t lfuse__lower_slice(lfuse__lowering *l, int32_t value, int axis, lfuse_si
     lfuse__node n;
     int32_t pieces;
 
-    if (start == 0 && v->form.shape[axis] == extent) return value;
+    if (start == 0 && v->spec.shape[axis] == extent) return value;
     if (v->count && v->axis == axis && (pieces = slice_pieces(l, value, start, extent)) >= 0) return pieces;
     v = &l->values[value];
-    if (v->node >= 0 && v->once && v->form.type != LFUSE_TYPE_NONE &&
-        (v->form.kind == LFUSE__POINTWISE || (v->form.kind == LFUSE__CAST && l->g->nodes[v->form.in[0]].type)))
+    if (v->node >= 0 && v->once && v->spec.type != LFUSE_TYPE_NONE &&
+        (v->spec.kind == LFUSE__POINTWISE || (v->spec.kind == LFUSE__CAST && l->g->nodes[v->spec.in[0]].type)))
         return slice_operands(l, value, axis, start, extent);
-    n = lfuse__lower_form(l, LFUSE__SLICE, value);
+    n = lfuse__lower_spec(l, LFUSE__SLICE, value);
     lfuse__build_set_axis(&n, axis);
     n.start = start;
     n.step = 1;
@@ -155,15 +155,15 @@ typedef struct cutting {
 } cutting;
 
 /* The piece of operand i that piece k of the result needs. */
-static int32_t operand_piece(lfuse__lowering *l, const lfuse__node *form, int32_t in, int i, const cutting *c, int k)
+static int32_t operand_piece(lfuse__lowering *l, const lfuse__node *spec, int32_t in, int i, const cutting *c, int k)
 {
     const lfuse__lowered *x = &l->values[in];
     int own;
 
     if (i == c->operand) return l->pieces[x->first + k];
-    if (form->kind == LFUSE__MATMUL || form->kind == LFUSE__GATHER) return in;
-    own = c->axis - (form->rank - x->form.rank);
-    if (own < 0 || (x->form.shape[own] == 1 && form->shape[c->axis] != 1)) return in;
+    if (spec->kind == LFUSE__MATMUL || spec->kind == LFUSE__GATHER) return in;
+    own = c->axis - (spec->rank - x->spec.rank);
+    if (own < 0 || (x->spec.shape[own] == 1 && spec->shape[c->axis] != 1)) return in;
     if (x->count == c->count && x->axis == own) {
         int same = 0;
         while (same < c->count && lfuse__lower_extent(l, x, same) == c->extents[same]) same++;
@@ -182,55 +182,55 @@ static bool divide(lfuse_graph *g, lfuse_size elements, lfuse_size by, lfuse_siz
 }
 
 /* Extents of the result's pieces along its axis. */
-static bool measure(lfuse__lowering *l, const lfuse__node *form, int32_t in, cutting *c)
+static bool measure(lfuse__lowering *l, const lfuse__node *spec, int32_t in, cutting *c)
 {
     const lfuse__lowered *x = &l->values[in];
     regrouping r = { 0, 1, 1 };
     int i;
 
-    if (form->kind == LFUSE__RESHAPE && !regroup(l->g, form, &x->form, x->axis, &r)) return false;
+    if (spec->kind == LFUSE__RESHAPE && !regroup(l->g, spec, &x->spec, x->axis, &r)) return false;
     for (i = 0; i < c->count; i++) {
         const lfuse_size extent = lfuse__lower_extent(l, x, i);
         c->starts[i] = i ? lfuse__size_sum(l->g, c->starts[i - 1], c->extents[i - 1]) : 0;
         c->extents[i] = extent;
-        if (form->kind == LFUSE__RESHAPE &&
+        if (spec->kind == LFUSE__RESHAPE &&
             !divide(l->g, lfuse__size_product(l->g, extent, r.from), r.to, &c->extents[i]))
             return false;
     }
     return true;
 }
 
-static int32_t distribute(lfuse__lowering *l, const lfuse__node *form, const int32_t *in, const cutting *c)
+static int32_t distribute(lfuse__lowering *l, const lfuse__node *spec, const int32_t *in, const cutting *c)
 {
     int32_t pieces[LFUSE__MOST_PIECES], of[3];
     lfuse__node n;
     int i, k;
 
     for (k = 0; k < c->count; k++) {
-        n = *form;
+        n = *spec;
         n.shape[c->axis] = c->extents[k];
         for (i = 0; i < n.nin; i++)
-            if ((of[i] = operand_piece(l, form, in[i], i, c, k)) < 0) return -1;
+            if ((of[i] = operand_piece(l, spec, in[i], i, c, k)) < 0) return -1;
         if ((pieces[k] = lfuse__lower_node(l, &n, of)) < 0) return -1;
     }
-    return lfuse__lower_concat(l, form, c->axis, c->count, pieces);
+    return lfuse__lower_concat(l, spec, c->axis, c->count, pieces);
 }
 
 /* Whether operand i decides how the node is distributed. */
-static bool decides(lfuse__lowering *l, const lfuse__node *form, const int32_t *in, int i, cutting *c)
+static bool decides(lfuse__lowering *l, const lfuse__node *spec, const int32_t *in, int i, cutting *c)
 {
     const lfuse__lowered *x = &l->values[in[i]];
 
     if (!x->count || l->g->nnodes > l->node_limit) return false;
-    if (form->kind == LFUSE__MATMUL) c->axis = i == 0 && x->axis == 0 && lfuse__lower_is_small(l, form, in) ? 0 : -1;
-    else c->axis = lfuse__lower_behind(l->g, form, &x->form, i, x->axis);
+    if (spec->kind == LFUSE__MATMUL) c->axis = i == 0 && x->axis == 0 && lfuse__lower_is_small(l, spec, in) ? 0 : -1;
+    else c->axis = lfuse__lower_result_axis(l->g, spec, &x->spec, i, x->axis);
     c->operand = i;
     c->count = x->count;
-    return c->axis >= 0 && measure(l, form, in[i], c);
+    return c->axis >= 0 && measure(l, spec, in[i], c);
 }
 
 /* The pieces of both operands as those of one; -1: this is to be memory. */
-static int32_t join(lfuse__lowering *l, const lfuse__node *form, const int32_t *in)
+static int32_t join(lfuse__lowering *l, const lfuse__node *spec, const int32_t *in)
 {
     int32_t kept[LFUSE__MOST_PIECES];
     int i, k, count = 0;
@@ -238,30 +238,31 @@ static int32_t join(lfuse__lowering *l, const lfuse__node *form, const int32_t *
     if (l->disable & LFUSE_NO_VIEW_FUSION) return -1;
     for (i = 0; i < 2; i++) {
         const lfuse__lowered *x = &l->values[in[i]];
-        const bool same = x->count && x->axis == form->axes[0];
+        const bool same = x->count && x->axis == spec->axes[0];
         if (count + (same ? x->count : 1) > LFUSE__MOST_PIECES) return -1;
         for (k = 0; k < (same ? x->count : 1); k++) kept[count++] = same ? l->pieces[x->first + k] : in[i];
     }
-    return lfuse__lower_concat(l, form, form->axes[0], count, kept);
+    return lfuse__lower_concat(l, spec, spec->axes[0], count, kept);
 }
 
-int32_t lfuse__lower_node(lfuse__lowering *l, const lfuse__node *form, const int32_t *in)
+int32_t lfuse__lower_node(lfuse__lowering *l, const lfuse__node *spec, const int32_t *in)
 {
     lfuse_size extents[LFUSE__MOST_PIECES], starts[LFUSE__MOST_PIECES];
     cutting c = { .extents = extents, .starts = starts };
     int32_t value;
     int i;
 
-    for (i = 0; i < form->nin; i++)
+    for (i = 0; i < spec->nin; i++)
         if (in[i] < 0) return -1;
-    if (form->kind == LFUSE__CONCAT) return (value = join(l, form, in)) >= 0 ? value : lfuse__lower_make(l, form, in);
-    if (form->kind == LFUSE__SLICE && form->step == 1 && l->values[in[0]].axis == form->axes[0] &&
-        (value = slice_pieces(l, in[0], form->start, form->shape[form->axes[0]])) >= 0)
+    if (spec->kind == LFUSE__CONCAT)
+        return (value = join(l, spec, in)) >= 0 ? value : lfuse__lower_append(l, spec, in);
+    if (spec->kind == LFUSE__SLICE && spec->step == 1 && l->values[in[0]].axis == spec->axes[0] &&
+        (value = slice_pieces(l, in[0], spec->start, spec->shape[spec->axes[0]])) >= 0)
         return value;
-    if (form->kind == LFUSE__SCATTER_ADD) return lfuse__lower_scatter(l, form, in);
-    for (i = 0; i < form->nin; i++)
-        if (decides(l, form, in, i, &c)) return distribute(l, form, in, &c);
-    if ((value = lfuse__lower_sink(l, form, in)) >= 0 || l->g->status) return value;
-    if (form->kind == LFUSE__MATMUL && lfuse__lower_is_small(l, form, in)) return lfuse__lower_columns(l, form, in);
-    return lfuse__lower_make(l, form, in);
+    if (spec->kind == LFUSE__SCATTER_ADD) return lfuse__lower_scatter(l, spec, in);
+    for (i = 0; i < spec->nin; i++)
+        if (decides(l, spec, in, i, &c)) return distribute(l, spec, in, &c);
+    if ((value = lfuse__lower_sink(l, spec, in)) >= 0 || l->g->status) return value;
+    if (spec->kind == LFUSE__MATMUL && lfuse__lower_is_small(l, spec, in)) return lfuse__lower_columns(l, spec, in);
+    return lfuse__lower_append(l, spec, in);
 }

@@ -12,6 +12,14 @@
 #include "common/graph/build.h"
 #include "common/plan/draft.h"
 
+/* The axis along which a node comes in pieces where its operand k does; -1. */
+static int axis_behind(const lfuse__lowering *l, const lfuse__node *n, int k, const int *axis)
+{
+    const int32_t in = n->in[k];
+
+    return axis[in] < 0 ? -1 : lfuse__lower_result_axis(l->g, n, &l->from->nodes[in], k, axis[in]);
+}
+
 /*
  * Which values lie in memory as a whole: results, and what a reader cannot take in pieces. axis[node] is the axis along
  * which the value may come in pieces, -1.
@@ -25,8 +33,7 @@ static void find_forced(lfuse__lowering *l, int *axis)
     for (i = 0; i < g->nnodes; i++) {
         const lfuse__node *n = &g->nodes[i];
         axis[i] = n->kind == LFUSE__CONCAT ? n->axes[0] : n->kind == LFUSE__MATMUL && n->rank == 2 ? 1 : -1;
-        for (k = 0; k < n->nin && axis[i] < 0; k++)
-            if (axis[n->in[k]] >= 0) axis[i] = lfuse__lower_behind(l->g, n, &g->nodes[n->in[k]], k, axis[n->in[k]]);
+        for (k = 0; k < n->nin && axis[i] < 0; k++) axis[i] = axis_behind(l, n, k, axis);
     }
     for (i = 0; i < g->nnames; i++) {
         l->forced[g->names[i].node] = true;
@@ -40,7 +47,7 @@ static void find_forced(lfuse__lowering *l, int *axis)
                            lfuse__size_is_number(n->shape[n->axes[0]]);
         for (k = 0; k < n->nin; k++)
             if (axis[n->in[k]] >= 0 && !(range && axis[n->in[k]] == n->axes[0]) &&
-                (lfuse__lower_behind(l->g, n, &g->nodes[n->in[k]], k, axis[n->in[k]]) < 0 || (view && l->forced[i])))
+                (axis_behind(l, n, k, axis) < 0 || (view && l->forced[i])))
                 l->forced[n->in[k]] = true;
     }
 }
@@ -95,10 +102,10 @@ static void settle_columns(lfuse__lowering *l, int32_t value)
     const lfuse__lowered *v = &l->values[value];
     int i;
 
-    if (!v->count || v->axis != v->form.rank - 1) return;
+    if (!v->count || v->axis != v->spec.rank - 1) return;
     for (i = 0; i < v->count; i++)
         if (lfuse__lower_extent(l, v, i) != 1) return;
-    lfuse__lower_made(l, value);
+    lfuse__lower_materialize(l, value);
     l->values[value].count = 0;
     l->values[value].axis = -1;
 }
@@ -111,13 +118,14 @@ static void lower_nodes(lfuse__lowering *l, int32_t *map)
     for (i = 0; i < l->from->nnodes && !l->g->status; i++) {
         const lfuse__node *n = &l->from->nodes[i];
         for (k = 0; k < n->nin; k++) in[k] = map[n->in[k]];
-        map[i] = stays(l, i) ? lfuse__lower_make(l, n, in) : lfuse__lower_node(l, n, in);
+        map[i] = stays(l, i) ? lfuse__lower_append(l, n, in) : lfuse__lower_node(l, n, in);
         if (map[i] >= 0 && l->readers[i] > 1) mark_shared(l, map[i]);
         if (map[i] >= 0 && l->forced[i]) settle_columns(l, map[i]);
     }
     for (i = 0; i < l->g->nnames && !l->g->status; i++) {
-        l->g->names[i].node = lfuse__lower_made(l, map[l->from->names[i].node]);
-        if (l->from->names[i].update >= 0) l->g->names[i].update = lfuse__lower_made(l, map[l->from->names[i].update]);
+        l->g->names[i].node = lfuse__lower_materialize(l, map[l->from->names[i].node]);
+        if (l->from->names[i].update >= 0)
+            l->g->names[i].update = lfuse__lower_materialize(l, map[l->from->names[i].update]);
     }
 }
 

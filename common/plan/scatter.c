@@ -55,7 +55,7 @@ static int32_t named(lfuse__lowering *l, int32_t numbers, int32_t indices, lfuse
     lfuse__node n;
 
     if (numbers < 0) return -1;
-    n = lfuse__lower_form(l, LFUSE__GATHER, numbers);
+    n = lfuse__lower_spec(l, LFUSE__GATHER, numbers);
     n.nin = 2;
     n.shape[0] = positions;
     return lfuse__lower_node(l, &n, in);
@@ -77,7 +77,7 @@ static bool few(const lfuse__lowering *l, lfuse_size rows, lfuse_size positions)
 int32_t lfuse__lower_scatter(lfuse__lowering *l, const lfuse__node *scatter, const int32_t *in)
 {
     const lfuse_size rows = scatter->shape[0];
-    const lfuse__node indices = l->values[in[1]].form;
+    const lfuse__node indices = l->values[in[1]].spec;
     lfuse_size positions = 1, rest = 1, shape[3] = { rows, 0, 1 };
     const lfuse_type type = (lfuse_type)scatter->type;
     int32_t numbers, of[3], sum;
@@ -85,7 +85,7 @@ int32_t lfuse__lower_scatter(lfuse__lowering *l, const lfuse__node *scatter, con
 
     for (i = 0; i < indices.rank; i++) positions = lfuse__size_product(l->g, positions, indices.shape[i]);
     for (i = 1; i < scatter->rank; i++) rest = lfuse__size_product(l->g, rest, scatter->shape[i]);
-    if (!few(l, rows, positions)) return lfuse__lower_make(l, scatter, in);
+    if (!few(l, rows, positions)) return lfuse__lower_append(l, scatter, in);
     shape[1] = positions;
     shape[2] = rest; /* of the comparison too: a narrower one would lie in memory */
     numbers = counted(l, rows);

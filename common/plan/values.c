@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The values of a graph that is rewritten: made when somebody reads them as a whole. */
+/* The values of a graph that is rewritten; a concatenation gets a node when somebody reads it as a whole. */
 #include "common/plan/lower.h"
 
 #include "common/graph/build.h"
 #include "common/plan/draft.h"
 
-int32_t lfuse__lower_new(lfuse__lowering *l, const lfuse__node *form, int32_t node)
+static int32_t new_value(lfuse__lowering *l, const lfuse__node *spec, int32_t node)
 {
     if (!lfuse__build_grow((void **)&l->values, l->nvalues, &l->value_capacity, sizeof *l->values)) {
         lfuse__graph_poison(l->g, LFUSE_ERR_MEMORY, "out of host memory while a plan was made (%d values)",
                             (int)l->nvalues);
         return -1;
     }
-    l->values[l->nvalues] = (lfuse__lowered){ .form = *form, .node = node, .axis = -1, .once = true };
+    l->values[l->nvalues] = (lfuse__lowered){ .spec = *spec, .node = node, .axis = -1, .once = true };
     return l->nvalues++;
 }
 
-int32_t lfuse__lower_concat(lfuse__lowering *l, const lfuse__node *form, int axis, int count, const int32_t *pieces)
+int32_t lfuse__lower_concat(lfuse__lowering *l, const lfuse__node *spec, int axis, int count, const int32_t *pieces)
 {
-    const int32_t value = lfuse__lower_new(l, form, -1);
+    const int32_t value = new_value(l, spec, -1);
     int i;
 
     if (value < 0) return -1;
@@ -36,23 +36,23 @@ int32_t lfuse__lower_concat(lfuse__lowering *l, const lfuse__node *form, int axi
     return value;
 }
 
-/* ---- forms ---- */
+/* ---- specs ---- */
 
-lfuse__node lfuse__lower_form(const lfuse__lowering *l, lfuse__node_kind kind, int32_t like)
+lfuse__node lfuse__lower_spec(const lfuse__lowering *l, lfuse__node_kind kind, int32_t like)
 {
-    const lfuse__node *n = &l->values[like].form;
-    lfuse__node form = lfuse__build_over(kind, (lfuse_type)n->type, -1, -1);
+    const lfuse__node *n = &l->values[like].spec;
+    lfuse__node spec = lfuse__build_over(kind, (lfuse_type)n->type, -1, -1);
 
-    lfuse__build_set_form(&form, n);
-    return form;
+    lfuse__build_set_form(&spec, n);
+    return spec;
 }
 
 int32_t lfuse__lower_cast(lfuse__lowering *l, int32_t value, lfuse_type type)
 {
     lfuse__node n;
 
-    if (value < 0 || l->values[value].form.type == type) return value;
-    n = lfuse__lower_form(l, LFUSE__CAST, value);
+    if (value < 0 || l->values[value].spec.type == type) return value;
+    n = lfuse__lower_spec(l, LFUSE__CAST, value);
     n.type = (uint8_t)type;
     return lfuse__lower_node(l, &n, &value);
 }
@@ -62,7 +62,7 @@ int32_t lfuse__lower_reshape(lfuse__lowering *l, int32_t value, int rank, const 
     lfuse__node n;
 
     if (value < 0) return -1;
-    n = lfuse__lower_form(l, LFUSE__RESHAPE, value);
+    n = lfuse__lower_spec(l, LFUSE__RESHAPE, value);
     lfuse__build_set_shape(&n, rank, shape);
     return lfuse__lower_node(l, &n, &value);
 }
@@ -74,7 +74,7 @@ int32_t lfuse__lower_sum(lfuse__lowering *l, int32_t value, int axis, bool keepd
     int i, rank = 0;
 
     if (value < 0) return -1;
-    n = lfuse__lower_form(l, LFUSE__REDUCE, value);
+    n = lfuse__lower_spec(l, LFUSE__REDUCE, value);
     for (i = 0; i < n.rank; i++)
         if (i != axis || keepdims) shape[rank++] = i == axis ? 1 : n.shape[i];
     n.op = LFUSE__REDUCE_SUM;
@@ -87,7 +87,7 @@ int32_t lfuse__lower_sum(lfuse__lowering *l, int32_t value, int axis, bool keepd
 
 /* ---- making nodes ---- */
 
-static int32_t append(lfuse__lowering *l, const lfuse__node *n)
+static int32_t add_node(lfuse__lowering *l, const lfuse__node *n)
 {
     if (!lfuse__build_grow((void **)&l->value_of, l->g->nnodes, &l->node_capacity, sizeof *l->value_of)) {
         lfuse__graph_poison(l->g, LFUSE_ERR_MEMORY, "out of host memory while a plan was made (%d nodes)",
@@ -102,8 +102,8 @@ static int32_t append(lfuse__lowering *l, const lfuse__node *n)
 static int32_t make_concat(lfuse__lowering *l, int32_t value)
 {
     const lfuse__lowered v = l->values[value];
-    lfuse__node n = lfuse__lower_form(l, LFUSE__CONCAT, value);
-    int32_t node = lfuse__lower_made(l, l->pieces[v.first]);
+    lfuse__node n = lfuse__lower_spec(l, LFUSE__CONCAT, value);
+    int32_t node = lfuse__lower_materialize(l, l->pieces[v.first]);
     int i;
 
     n.nin = 2;
@@ -111,22 +111,21 @@ static int32_t make_concat(lfuse__lowering *l, int32_t value)
     n.shape[v.axis] = lfuse__lower_extent(l, &v, 0);
     for (i = 1; i < v.count && node >= 0; i++) {
         n.in[0] = node;
-        n.in[1] = lfuse__lower_made(l, l->pieces[v.first + i]);
+        n.in[1] = lfuse__lower_materialize(l, l->pieces[v.first + i]);
         n.shape[v.axis] = lfuse__size_sum(l->g, n.shape[v.axis], lfuse__lower_extent(l, &v, i));
-        node = n.in[1] < 0 ? -1 : append(l, &n);
+        node = n.in[1] < 0 ? -1 : add_node(l, &n);
     }
     return node;
 }
 
-/* The node of a value. */
-int32_t lfuse__lower_made(lfuse__lowering *l, int32_t value)
+int32_t lfuse__lower_materialize(lfuse__lowering *l, int32_t value)
 {
     int32_t node;
 
     if (value < 0) return -1;
     if (l->values[value].node < 0) {
         node = make_concat(l, value);
-        if (node >= 0) l->values[value].form = l->g->nodes[node];
+        if (node >= 0) l->values[value].spec = l->g->nodes[node];
         l->values[value].node = node;
     }
     return l->values[value].node;
@@ -144,22 +143,22 @@ static bool of_rows(const lfuse__lowering *l, const lfuse__node *n, const int32_
 
 int32_t lfuse__lower_value(lfuse__lowering *l, int32_t node)
 {
-    const lfuse__node form = l->g->nodes[node];
+    const lfuse__node spec = l->g->nodes[node];
 
-    return l->value_of[node] >= 0 ? l->value_of[node] : lfuse__lower_new(l, &form, node);
+    return l->value_of[node] >= 0 ? l->value_of[node] : new_value(l, &spec, node);
 }
 
-int32_t lfuse__lower_make(lfuse__lowering *l, const lfuse__node *form, const int32_t *in)
+int32_t lfuse__lower_append(lfuse__lowering *l, const lfuse__node *spec, const int32_t *in)
 {
-    lfuse__node n = *form;
+    lfuse__node n = *spec;
     int32_t node;
     int i;
 
     for (i = 0; i < n.nin; i++)
-        if ((n.in[i] = lfuse__lower_made(l, in[i])) < 0) return -1;
-    node = append(l, &n);
+        if ((n.in[i] = lfuse__lower_materialize(l, in[i])) < 0) return -1;
+    node = add_node(l, &n);
     if (node < 0) return -1;
-    l->value_of[node] = lfuse__lower_new(l, &n, node);
+    l->value_of[node] = new_value(l, &n, node);
     if (l->value_of[node] >= 0) l->values[l->value_of[node]].rows = of_rows(l, &n, in);
     return l->value_of[node];
 }
