@@ -4,13 +4,11 @@
 
 #include "common/kernels/emit.h"
 
-void lfuse__put_stride(const lfuse__text *t, int operand, int axis, char *word, size_t size)
+lfuse__expr lfuse__stride(const lfuse__text *t, int operand, int axis)
 {
     const int slot = t->layout->slot[operand][axis];
-    if (t->k->index64)
-        snprintf(word, size, "(i64)W(%d)", t->layout->strides + slot);
-    else
-        snprintf(word, size, slot % 2 ? "(i32)(u32)(W(%d) >> 32)" : "(i32)(u32)W(%d)", t->layout->strides + slot / 2);
+    if (t->k->index64) return lfuse__expression("(i64)W(%d)", t->layout->strides + slot);
+    return lfuse__expression(slot % 2 ? "(i32)(u32)(W(%d) >> 32)" : "(i32)(u32)W(%d)", t->layout->strides + slot / 2);
 }
 
 /* c<first> ...: the coordinates of a linear index along `axes` axes. */
@@ -19,17 +17,15 @@ static void put_coordinates(const lfuse__text *t, int indent, const char *index,
 {
     for (int a = axes - 1; a >= 1; a--) {
         const int d = division + (a - 1) * (t->k->index64 ? 2 : 1), c = first + a;
-        char from[48];
-        snprintf(from, sizeof from, a == axes - 1 ? "(%s)" : "%s", index);
-        if (a < axes - 1) snprintf(from, sizeof from, "q%d", c + 1);
+        const lfuse__expr from = a == axes - 1 ? lfuse__expression("(%s)", index) : lfuse__expression("q%d", c + 1);
         if (t->k->index64) {
-            lfuse__put(t->out, indent, "const u64 q%d = DIV64(%s, W(%d), (u32)(W(%d) >> %d) & 255);", c, from, d + 1,
-                       shifts, 8 * (a - 1));
-            lfuse__put(t->out, indent, "const i64 c%d = (i64)(%s - q%d * W(%d));", c, from, c, d);
+            lfuse__put(t->out, indent, "const u64 q%d = DIV64(%s, W(%d), (u32)(W(%d) >> %d) & 255);", c, from.text,
+                       d + 1, shifts, 8 * (a - 1));
+            lfuse__put(t->out, indent, "const i64 c%d = (i64)(%s - q%d * W(%d));", c, from.text, c, d);
         } else {
-            lfuse__put(t->out, indent, "const u32 q%d = DIV32(%s, W(%d) >> 32, (u32)(W(%d) >> %d) & 255);", c, from, d,
-                       shifts, 8 * (a - 1));
-            lfuse__put(t->out, indent, "const i32 c%d = (i32)(%s - q%d * (u32)W(%d));", c, from, c, d);
+            lfuse__put(t->out, indent, "const u32 q%d = DIV32(%s, W(%d) >> 32, (u32)(W(%d) >> %d) & 255);", c,
+                       from.text, d, shifts, 8 * (a - 1));
+            lfuse__put(t->out, indent, "const i32 c%d = (i32)(%s - q%d * (u32)W(%d));", c, from.text, c, d);
         }
     }
     if (axes > 1)
@@ -43,14 +39,10 @@ static void put_offset(const lfuse__text *t, int indent, int j, bool row)
     const int inner = t->k->rank - 1;
     lfuse__strbuf_format(t->out, "%*s%c%d = 0", 4 * indent, "", row ? 'b' : 'o', j);
     for (int a = 0; a < t->layout->axes && !(row && t->k->operands[j].fixed); a++) {
-        char stride[32];
         if (a == inner && (row || t->k->operands[j].inner == LFUSE__STRIDE_REPEAT)) continue;
-        if (a == inner && t->k->operands[j].inner == LFUSE__STRIDE_UNIT) {
-            lfuse__strbuf_format(t->out, " + c%d", a);
-            continue;
-        }
-        lfuse__put_stride(t, j, a, stride, sizeof stride);
-        lfuse__strbuf_format(t->out, " + c%d * %s", a, stride);
+        lfuse__strbuf_format(t->out, " + c%d", a);
+        if (a == inner && t->k->operands[j].inner == LFUSE__STRIDE_UNIT) continue;
+        lfuse__strbuf_format(t->out, " * %s", lfuse__stride(t, j, a).text);
     }
     lfuse__strbuf_add(t->out, ";\n");
 }
@@ -100,24 +92,37 @@ void lfuse__put_load(const lfuse__text *t, int j, const char *at, char *text, si
         snprintf(text, size, "LOAD_%s(p%d, %s)", lfuse__memory_word(o->type), j, at);
 }
 
+lfuse__expr lfuse__load(const lfuse__text *t, int j, const char *at)
+{
+    lfuse__expr load;
+    lfuse__put_load(t, j, at, load.text, sizeof load.text);
+    return load;
+}
+
 bool lfuse__repeats_lines(const lfuse__kernel_operand *o)
 {
     return o->inner == LFUSE__STRIDE_ROW || o->inner == LFUSE__STRIDE_COLUMN || o->inner == LFUSE__STRIDE_MATRIX;
 }
 
-void lfuse__put_line_place(const lfuse__text *t, int j, const char *index, char *at, size_t size)
+lfuse__expr lfuse__offset_ahead(const lfuse__text *t, int j, char letter, const char *ahead, const char *index)
 {
-    const lfuse__stride_class inner = t->k->operands[j].inner;
-
-    if (inner == LFUSE__STRIDE_ROW) snprintf(at, size, "row_of_((u32)(%s), column_, columns_)", index);
-    else snprintf(at, size, "%s((u32)(%s), column_, columns_, row_, rows_)",
-                  inner == LFUSE__STRIDE_COLUMN ? "column_of_" : "matrix_of_", index);
+    switch (t->k->operands[j].inner) {
+    case LFUSE__STRIDE_ROW: return lfuse__expression("row_of_((u32)(%s), column_, columns_)", index);
+    case LFUSE__STRIDE_COLUMN: return lfuse__expression("column_of_((u32)(%s), column_, columns_, row_, rows_)", index);
+    case LFUSE__STRIDE_MATRIX: return lfuse__expression("matrix_of_((u32)(%s), column_, columns_, row_, rows_)", index);
+    case LFUSE__STRIDE_REPEAT: return lfuse__expression("%c%d", letter, j);
+    case LFUSE__STRIDE_UNIT:
+    case LFUSE__STRIDE_ANY:
+    case LFUSE__STRIDE_SPLIT: break;
+    }
+    if (!ahead) return lfuse__expression("%c%d", letter, j);
+    if (t->k->operands[j].inner == LFUSE__STRIDE_UNIT) return lfuse__expression("%c%d + %s", letter, j, ahead);
+    return lfuse__expression("%c%d + %s * %s", letter, j, ahead, lfuse__stride(t, j, t->k->rank - 1).text);
 }
 
 void lfuse__put_row_place(const lfuse__text *t, int indent, int j, const char *place)
 {
     const int kept = t->layout ? t->layout->axes : 0;
-    char stride[32];
     switch (t->k->operands[j].inner) {
     case LFUSE__STRIDE_REPEAT:
         lfuse__put(t->out, indent, "const %s o%d = b%d;", t->ix, j, j);
@@ -130,17 +135,15 @@ void lfuse__put_row_place(const lfuse__text *t, int indent, int j, const char *p
     case LFUSE__STRIDE_COLUMN:
     case LFUSE__STRIDE_MATRIX: break; /* of pointwise kernels */
     case LFUSE__STRIDE_ANY:
-        lfuse__put_stride(t, j, t->k->rank - 1, stride, sizeof stride);
-        lfuse__put(t->out, indent, "const %s o%d = b%d + (%s)(%s) * %s;", t->ix, j, j, t->ix, place, stride);
+        lfuse__put(t->out, indent, "const %s o%d = b%d + (%s)(%s) * %s;", t->ix, j, j, t->ix, place,
+                   lfuse__stride(t, j, t->k->rank - 1).text);
         break;
     case LFUSE__STRIDE_SPLIT:
         lfuse__put(t->out, indent, "%s o%d = b%d;", t->ix, j, j);
         lfuse__put(t->out, indent, "{");
         put_coordinates(t, indent + 1, place, kept, t->k->naxes, t->layout->row_division, t->layout->row_shifts);
-        for (int a = kept; a < t->k->rank; a++) {
-            lfuse__put_stride(t, j, a, stride, sizeof stride);
-            lfuse__put(t->out, indent + 1, "o%d += c%d * %s;", j, a, stride);
-        }
+        for (int a = kept; a < t->k->rank; a++)
+            lfuse__put(t->out, indent + 1, "o%d += c%d * %s;", j, a, lfuse__stride(t, j, a).text);
         lfuse__put(t->out, indent, "}");
         break;
     }

@@ -158,22 +158,12 @@ void lfuse__put_instr(const lfuse__text *t, int indent, int i, const char *index
     }
 }
 
-static void mark(const lfuse__body *body, int reg, bool *needed)
-{
-    const lfuse__instr *i = &body->instr[reg];
-    if (needed[reg]) return;
-    needed[reg] = true;
-    if (i->kind == LFUSE__I_CONVERT) mark(body, i->a, needed);
-    if (i->kind != LFUSE__I_APPLY) return;
-    mark(body, i->a, needed);
-    if (lfuse__ops[i->op].arity > 1) mark(body, i->b, needed);
-    if (lfuse__ops[i->op].arity > 2) mark(body, i->c, needed);
-}
-
 void lfuse__put_slice(const lfuse__text *t, int indent, int reg, const char *index)
 {
-    bool needed[LFUSE__MAX_INSTRUCTIONS] = {false};
-    mark(t->k->body, reg, needed);
+    bool needed[LFUSE__MAX_INSTRUCTIONS] = {false}, loads[LFUSE__MAX_INSTRUCTIONS];
+    for (int i = 0; i < t->k->body->ninstr; i++) loads[i] = t->k->body->instr[i].kind == LFUSE__I_LOAD;
+    needed[reg] = true;
+    lfuse__body_needs(t->k->body, loads, needed);
     for (int i = 0; i <= reg; i++)
         if (needed[i] && !t->uniform[i]) lfuse__put_instr(t, indent, i, index);
 }

@@ -24,42 +24,39 @@ typedef struct rewriting {
     char locals[LOCAL_LINES][LINE]; /* declarations that have to stand at the head of the kernel */
 } rewriting;
 
-static void word_text(const rewriting *r, int word, char *text, size_t size)
+static lfuse__expr word_text(const rewriting *r, int word)
 {
-    if (lfuse__bundle_is_own(r->part, word))
-        snprintf(text, size, "%s(%d + m_ * %d)", lfuse__argument_word(r->facts), r->at->own + r->at->rank[word],
-                 r->at->nown);
-    else
-        snprintf(text, size, "W(%d)", r->at->common + r->at->rank[word]);
+    if (!lfuse__bundle_is_own(r->part, word)) return lfuse__expression("W(%d)", r->at->common + r->at->rank[word]);
+    return lfuse__expression("%s(%d + m_ * %d)", lfuse__argument_word(r->facts), r->at->own + r->at->rank[word],
+                             r->at->nown);
 }
 
 static void put_word(const rewriting *r, int word)
 {
-    char text[48];
-    word_text(r, word, text, sizeof text);
+    const lfuse__expr text = word_text(r, word);
     if (!lfuse__bundle_has_memory(&r->part->k, word))
-        lfuse__strbuf_add(r->out, text);
+        lfuse__strbuf_add(r->out, text.text);
     else if (r->slots)
-        lfuse__strbuf_format(r->out, "(%s & 0x%llxul)", text, (1ull << LFUSE__BUNDLE_SLOT_SHIFT) - 1);
+        lfuse__strbuf_format(r->out, "(%s & 0x%llxul)", text.text, (1ull << LFUSE__BUNDLE_SLOT_SHIFT) - 1);
     else
         lfuse__strbuf_add(r->out, "0");
 }
 
 static void put_buffer(const rewriting *r, int operand)
 {
-    char text[48];
+    const lfuse__expr text = word_text(r, operand);
     if (operand == r->part->k.noperands) {
         lfuse__strbuf_format(r->out, "BUFFER(%d)", r->slots);
         return;
     }
-    word_text(r, operand, text, sizeof text);
     if (!r->slots) {
-        lfuse__strbuf_format(r->out, "ADDRESS(%s)", text);
+        lfuse__strbuf_format(r->out, "ADDRESS(%s)", text.text);
         return;
     }
     lfuse__strbuf_add(r->out, "(");
     for (int s = r->slots - 1; s > 0; s--)
-        lfuse__strbuf_format(r->out, "(u32)(%s >> %d) == %du ? BUFFER(%d) : ", text, LFUSE__BUNDLE_SLOT_SHIFT, s, s);
+        lfuse__strbuf_format(r->out, "(u32)(%s >> %d) == %du ? BUFFER(%d) : ", text.text,
+                             LFUSE__BUNDLE_SLOT_SHIFT, s, s);
     lfuse__strbuf_add(r->out, "BUFFER(0))");
 }
 

@@ -67,6 +67,11 @@ typedef struct lfuse__text {
 
 /* A line: `indent` times four spaces, the text, a newline. */
 void lfuse__put(lfuse__strbuf *out, int indent, const char *format, ...) LFUSE_PRINTF(3, 4);
+/* An expression of the dialect, for one use: lfuse__put(out, 1, "x = %s;", lfuse__expression("o%d", j).text). */
+typedef struct lfuse__expr {
+    char text[160];
+} lfuse__expr;
+lfuse__expr lfuse__expression(const char *format, ...) LFUSE_PRINTF(1, 2);
 /*
  * A kernel's head, its opening brace and the word before which a kernel touches no memory: what earlier kernels of the
  * stream stored may not be there yet, nor what they read be done with. Coming there twice is as good as once.
@@ -129,7 +134,7 @@ bool lfuse__gather_steady(const lfuse__kernel_class *k, int at);
 /* n<at> from the index `value` (an expression): checked, -1 when it is out of range. */
 void lfuse__put_look_up(const lfuse__text *t, int indent, int at, const char *value, const char *element);
 /* What n<at>, when it is not negative, adds to an element offset. */
-void lfuse__put_look_up_offset(const lfuse__text *t, int at, char *word, size_t size);
+lfuse__expr lfuse__look_up_offset(const lfuse__text *t, int at);
 /* `reports`, where the kernel looks things up. */
 void lfuse__put_reports(const lfuse__text *t, int indent);
 
@@ -187,14 +192,20 @@ enum {
 };
 void lfuse__put_offsets(const lfuse__text *t, int indent, const char *index, int which);
 void lfuse__put_offset(const lfuse__text *t, int indent, const char *index, int operand); /* o<operand> */
-void lfuse__put_stride(const lfuse__text *t, int operand, int axis, char *word, size_t size);
+lfuse__expr lfuse__stride(const lfuse__text *t, int operand, int axis);
 /* q<j> holds `vector` elements a chunk: loads one chunk from element offset `at`. */
 void lfuse__put_block_load(const lfuse__text *t, int indent, int operand, const char *chunk, const char *at);
 /* The element of operand j at element offset `at`, as an expression; and whether vectors of them can be loaded. */
 void lfuse__put_load(const lfuse__text *t, int j, const char *at, char *text, size_t size);
+lfuse__expr lfuse__load(const lfuse__text *t, int j, const char *at);
 /* Operands with an element for each row, column or matrix; where that of element `index` of the chunk is. */
 bool lfuse__repeats_lines(const lfuse__kernel_operand *o);
-void lfuse__put_line_place(const lfuse__text *t, int j, const char *index, char *at, size_t size);
+/*
+ * The offset of the element that is `ahead` elements behind the one at o<j> or b<j> (letter o, b) along the inner axis;
+ * NULL: of that one itself. Where the operand has an element for each row, column or matrix, it is that of element
+ * number `index` of the chunk.
+ */
+lfuse__expr lfuse__offset_ahead(const lfuse__text *t, int j, char letter, const char *ahead, const char *index);
 static inline bool lfuse__in_blocks(const lfuse__kernel_operand *o)
 {
     return o->inner == LFUSE__STRIDE_UNIT && !o->index;

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Loads whose place along one axis is a register: embedding look-ups. */
-#include <stdio.h>
-
 #include "common/kernels/emit.h"
 
 bool lfuse__kernel_gathers(const lfuse__kernel_class *k)
@@ -25,10 +23,9 @@ bool lfuse__gather_steady(const lfuse__kernel_class *k, int at)
     const int reg = k->body->instr[at].b;
     for (int n = 0; n <= reg; n++) {
         const lfuse__instr *i = &k->body->instr[n];
-        const int arity = i->kind == LFUSE__I_APPLY ? lfuse__ops[i->op].arity : i->kind == LFUSE__I_CONVERT;
-        steady[n] = (arity < 1 || steady[i->a]) && (arity < 2 || steady[i->b]) && (arity < 3 || steady[i->c]);
-        if (i->kind != LFUSE__I_LOAD) continue;
-        steady[n] = k->operands[i->a].inner == LFUSE__STRIDE_REPEAT && (!k->operands[i->a].gathered || steady[i->b]);
+        int16_t in[3];
+        steady[n] = i->kind != LFUSE__I_LOAD || k->operands[i->a].inner == LFUSE__STRIDE_REPEAT;
+        for (int a = lfuse__body_arguments(i, in) - 1; a >= 0; a--) steady[n] = steady[n] && steady[in[a]];
     }
     return steady[reg];
 }
@@ -46,7 +43,7 @@ void lfuse__put_look_up(const lfuse__text *t, int indent, int at, const char *va
                t->layout->gathers, element);
 }
 
-void lfuse__put_look_up_offset(const lfuse__text *t, int at, char *word, size_t size)
+lfuse__expr lfuse__look_up_offset(const lfuse__text *t, int at)
 {
-    snprintf(word, size, "n%d * (i64)W(%d)", at, t->layout->gather[t->k->body->instr[at].a] + 1);
+    return lfuse__expression("n%d * (i64)W(%d)", at, t->layout->gather[t->k->body->instr[at].a] + 1);
 }

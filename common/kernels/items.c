@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Pointwise work on GPUs: text/pointwise_tile.k. */
-#include <stdio.h>
-
 #include "common/kernels/emit.h"
 #include "common/kernels/template.h"
 
@@ -38,47 +36,19 @@ static const char *register_word(const lfuse__text *t, int j)
     return lfuse__register_word(t->k->operands[j].type);
 }
 
-/* Offset of element v of a chunk whose first is at o<j>. */
-static void put_element(const lfuse__text *t, int j, char *at, size_t size)
-{
-    char stride[32];
-    const int inner = t->k->rank - 1;
-    if (lfuse__repeats_lines(&t->k->operands[j])) {
-        lfuse__put_line_place(t, j, "i + v", at, size);
-    } else if (t->k->operands[j].inner == LFUSE__STRIDE_REPEAT) {
-        snprintf(at, size, "o%d", j);
-    } else if (t->k->operands[j].inner == LFUSE__STRIDE_UNIT) {
-        snprintf(at, size, "o%d + v", j);
-    } else {
-        lfuse__put_stride(t, j, inner, stride, sizeof stride);
-        snprintf(at, size, "o%d + v * %s", j, stride);
-    }
-}
-
 /* What stands in the text for each operand that is loaded, and for each that is stored. */
 enum { VALUES, BLOCKS, LOAD_VECTORS, UNPACK, ABSENT, LOAD, STORE_VECTORS, STORE };
 
 static void put_load_vector(const lfuse__text *t, int indent, int j)
 {
-    char at[96], load[128];
-    snprintf(at, sizeof at, "o%d", j);
+    const lfuse__expr at = lfuse__offset_ahead(t, j, 'o', "v", "i + v");
     if (lfuse__in_blocks(&t->k->operands[j])) {
-        lfuse__put_block_load(t, indent, j, "u", at);
+        lfuse__put_block_load(t, indent, j, "u", lfuse__expression("o%d", j).text);
         return;
     }
-    put_element(t, j, at, sizeof at);
-    lfuse__put_load(t, j, at, load, sizeof load);
     lfuse__put(t->out, 0, "#pragma unroll");
-    lfuse__put(t->out, indent, "for (int v = 0; v < %d; v++) x%d[u * %d + v] = %s;", t->vector, j, t->vector, load);
-}
-
-static void put_load(const lfuse__text *t, int indent, int j)
-{
-    char at[96], load[128];
-    snprintf(at, sizeof at, "o%d", j);
-    if (lfuse__repeats_lines(&t->k->operands[j])) lfuse__put_line_place(t, j, "i", at, sizeof at);
-    lfuse__put_load(t, j, at, load, sizeof load);
-    lfuse__put(t->out, indent, "x%d[k] = %s;", j, load);
+    lfuse__put(t->out, indent, "for (int v = 0; v < %d; v++) x%d[u * %d + v] = %s;", t->vector, j, t->vector,
+               lfuse__load(t, j, at.text).text);
 }
 
 static void put_loaded(const lfuse__text *t, int which, int indent, int j)
@@ -92,7 +62,9 @@ static void put_loaded(const lfuse__text *t, int which, int indent, int j)
         lfuse__put(t->out, indent, "x%d[k] = UNPACK_%s(q%d + k / %d * %d, k %% %d);", j, memory_word(t, j), j,
                    t->vector, words, t->vector);
     if (which == ABSENT) lfuse__put(t->out, indent, "x%d[k] = ZERO_%s;", j, register_word(t, j));
-    if (which == LOAD) put_load(t, indent, j);
+    if (which == LOAD)
+        lfuse__put(t->out, indent, "x%d[k] = %s;", j,
+                   lfuse__load(t, j, lfuse__offset_ahead(t, j, 'o', NULL, "i").text).text);
 }
 
 static void put_store_block(const lfuse__text *t, int indent, int j)
@@ -112,7 +84,6 @@ static void put_store_block(const lfuse__text *t, int indent, int j)
 
 static void put_stored(const lfuse__text *t, int which, int indent, int j)
 {
-    char at[96];
     if (which == VALUES) lfuse__put(t->out, indent, "S_%s y%d[%d];", register_word(t, j), j, t->slots);
     if (which == STORE) lfuse__put(t->out, indent, "STORE_%s(p%d, o%d, y%d[k]);", memory_word(t, j), j, j, j);
     if (which != STORE_VECTORS) return;
@@ -120,9 +91,8 @@ static void put_stored(const lfuse__text *t, int which, int indent, int j)
         put_store_block(t, indent, j);
         return;
     }
-    put_element(t, j, at, sizeof at);
     lfuse__put(t->out, indent, "for (int v = 0; v < %d; v++) STORE_%s(p%d, %s, y%d[u * %d + v]);", t->vector,
-               memory_word(t, j), j, at, j, t->vector);
+               memory_word(t, j), j, lfuse__offset_ahead(t, j, 'o', "v", "i + v").text, j, t->vector);
 }
 
 static void put_operands(const void *text, int which, int indent)
@@ -145,35 +115,30 @@ static void put_operands(const void *text, int which, int indent)
 static void put_index(const lfuse__text *t, int indent, int at, const char *index, const char *element)
 {
     const int reg = t->k->body->instr[at].b;
-    char value[16];
-    snprintf(value, sizeof value, "m%d", at);
     lfuse__put(t->out, indent, "S_%s m%d;", lfuse__register_word(t->k->body->instr[reg].type), at);
     lfuse__put(t->out, indent, "{");
     lfuse__put_slice(t, indent + 1, reg, index);
     lfuse__put(t->out, indent + 1, "m%d = r%d;", at, reg);
     lfuse__put(t->out, indent, "}");
-    lfuse__put_look_up(t, indent, at, value, element);
+    lfuse__put_look_up(t, indent, at, lfuse__expression("m%d", at).text, element);
 }
 
 /* One index a vector. */
 static void put_gather_blocks(const lfuse__text *t, int indent, int at)
 {
     const int j = t->k->body->instr[at].a, words = lfuse__block_words(t, j);
-    char index[16], place[80], more[48];
     lfuse__put(t->out, indent, "u32 q%d[%d];", j, t->chunks * words);
     lfuse__put(t->out, 0, "#pragma unroll");
     lfuse__put(t->out, indent, "for (u32 u = 0; u < %d; u++) {", t->chunks);
     lfuse__put(t->out, indent + 1, "const %s i = start + (%s)((u * %d + ITEM()) * %d);", t->ux, t->ux, LFUSE__GROUP,
                t->vector);
-    snprintf(index, sizeof index, "[u * %d]", t->vector);
-    put_index(t, indent + 1, at, index, "i");
+    put_index(t, indent + 1, at, lfuse__expression("[u * %d]", t->vector).text, "i");
     lfuse__put_offset(t, indent + 1, "i", j);
     lfuse__put(t->out, 0, "#pragma unroll");
     lfuse__put(t->out, indent + 1, "for (int w = 0; w < %d; w++) q%d[u * %d + w] = 0;", words, j, words);
     lfuse__put(t->out, indent + 1, "if (n%d >= 0) {", at);
-    lfuse__put_look_up_offset(t, at, more, sizeof more);
-    snprintf(place, sizeof place, "o%d + %s", j, more);
-    lfuse__put_block_load(t, indent + 2, j, "u", place);
+    lfuse__put_block_load(t, indent + 2, j, "u",
+                          lfuse__expression("o%d + %s", j, lfuse__look_up_offset(t, at).text).text);
     lfuse__put(t->out, indent + 1, "}");
     lfuse__put(t->out, indent, "}");
     lfuse__put(t->out, 0, "#pragma unroll");
@@ -185,11 +150,10 @@ static void put_gather_blocks(const lfuse__text *t, int indent, int at)
 static void put_gather_element(const lfuse__text *t, int indent, int at)
 {
     const int j = t->k->body->instr[at].a;
-    char more[48];
     put_index(t, indent, at, "[k]", "i");
     lfuse__put_offset(t, indent, "i", j);
-    lfuse__put_look_up_offset(t, at, more, sizeof more);
-    lfuse__put(t->out, indent, "if (n%d >= 0) g%d[k] = LOAD_%s(p%d, o%d + %s);", at, at, memory_word(t, j), j, j, more);
+    lfuse__put(t->out, indent, "if (n%d >= 0) g%d[k] = LOAD_%s(p%d, o%d + %s);", at, at, memory_word(t, j), j, j,
+               lfuse__look_up_offset(t, at).text);
 }
 
 static void put_gather(const lfuse__text *t, int indent, int at, bool whole)

@@ -1,42 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Pointwise work on CPUs: text/pointwise_lanes.k. */
-#include <stdio.h>
-
 #include "common/kernels/emit.h"
 #include "common/kernels/template.h"
 
 #include "common/kernels/text/pointwise_lanes.k.h"
 
 /* Element offset of lane l of a row. */
-static void put_lane(const lfuse__text *t, int j, char *at, size_t size)
+static lfuse__expr lane_offset(const lfuse__text *t, int j)
 {
-    char stride[32];
-    if (lfuse__repeats_lines(&t->k->operands[j])) {
-        lfuse__put_line_place(t, j, "j + l", at, size);
-    } else if (t->k->operands[j].inner == LFUSE__STRIDE_REPEAT) {
-        snprintf(at, size, "b%d", j);
-    } else if (t->k->operands[j].inner == LFUSE__STRIDE_UNIT) {
-        snprintf(at, size, "b%d + (j + l)", j);
-    } else {
-        lfuse__put_stride(t, j, t->k->rank - 1, stride, sizeof stride);
-        snprintf(at, size, "b%d + (j + l) * %s", j, stride);
-    }
+    return lfuse__offset_ahead(t, j, 'b', "(j + l)", "j + l");
 }
 
 static void put_load_row(const lfuse__text *t, int indent, int j)
 {
     const char *memory = lfuse__memory_word(t->k->operands[j].type),
         *reg = lfuse__register_word(t->k->operands[j].type);
-    char at[96], load[128];
-    put_lane(t, j, at, sizeof at);
-    lfuse__put_load(t, j, at, load, sizeof load);
+    const lfuse__expr load = lfuse__load(t, j, lane_offset(t, j).text);
     if (lfuse__in_blocks(&t->k->operands[j])) {
         lfuse__put(t->out, indent, "x%d = LOADL_%s(p%d, (i64)(b%d + j));", j, memory, j, j);
     } else if (t->k->operands[j].inner == LFUSE__STRIDE_REPEAT) {
-        lfuse__put(t->out, indent, "x%d = SPLAT_%s(%s);", j, reg, load);
+        lfuse__put(t->out, indent, "x%d = SPLAT_%s(%s);", j, reg, load.text);
     } else {
         lfuse__put(t->out, indent, "S_%s l%d[LANES];", reg, j);
-        lfuse__put(t->out, indent, "for (int l = 0; l < LANES; l++) l%d[l] = %s;", j, load);
+        lfuse__put(t->out, indent, "for (int l = 0; l < LANES; l++) l%d[l] = %s;", j, load.text);
         lfuse__put(t->out, indent, "x%d = LANES_%s(l%d);", j, reg, j);
     }
 }
@@ -52,33 +38,30 @@ static void put_gather(const lfuse__text *t, int indent, int at, bool whole)
         *word = lfuse__register_word(t->k->operands[j].type),
         *index = lfuse__register_word(t->k->body->instr[reg].type);
     const bool row = whole && t->k->operands[j].inner == LFUSE__STRIDE_UNIT && lfuse__gather_steady(t->k, at);
-    char place[64], more[48], value[24];
-    snprintf(value, sizeof value, "m%d[%s]", at, row ? "0" : "l");
-    lfuse__put_look_up_offset(t, at, more, sizeof more);
+    const lfuse__expr value = lfuse__expression("m%d[%s]", at, row ? "0" : "l"), more = lfuse__look_up_offset(t, at);
+    const lfuse__expr place = whole ? lane_offset(t, j) : lfuse__expression("o%d", j);
     lfuse__put(t->out, indent, "S_%s m%d[LANES];", index, at);
     lfuse__put(t->out, indent, "{");
     lfuse__put_slice(t, indent + 1, reg, "");
     lfuse__put(t->out, indent + 1, "SPREAD_%s(m%d, r%d);", index, at, reg);
     lfuse__put(t->out, indent, "}");
     if (row) {
-        lfuse__put_look_up(t, indent, at, value, "i");
+        lfuse__put_look_up(t, indent, at, value.text, "i");
         lfuse__put(t->out, indent, "g%d = SPLAT_%s(ZERO_%s);", at, word, word);
         lfuse__put(t->out, indent, "if (n%d >= 0) g%d = LOADL_%s(p%d, (i64)(b%d + j) + %s);", at, at, memory, j, j,
-                   more);
+                   more.text);
         return;
     }
     lfuse__put(t->out, indent, "S_%s l%d[LANES];", word, j);
     lfuse__put(t->out, indent, "for (int l = 0; l < LANES; l++) {");
     lfuse__put(t->out, indent + 1, "l%d[l] = ZERO_%s;", j, word);
-    if (whole) {
-        put_lane(t, j, place, sizeof place);
-    } else {
+    if (!whole) {
         lfuse__put(t->out, indent + 1, "if (l >= count) continue;");
         lfuse__put_offset(t, indent + 1, "i + l", j);
-        snprintf(place, sizeof place, "o%d", j);
     }
-    lfuse__put_look_up(t, indent + 1, at, value, "i + l");
-    lfuse__put(t->out, indent + 1, "if (n%d >= 0) l%d[l] = LOAD_%s(p%d, %s + %s);", at, j, memory, j, place, more);
+    lfuse__put_look_up(t, indent + 1, at, value.text, "i + l");
+    lfuse__put(t->out, indent + 1, "if (n%d >= 0) l%d[l] = LOAD_%s(p%d, %s + %s);", at, j, memory, j, place.text,
+               more.text);
     lfuse__put(t->out, indent, "}");
     lfuse__put(t->out, indent, "g%d = LANES_%s(l%d);", at, word, j);
 }
@@ -100,33 +83,30 @@ enum { BASES, VALUES, LOAD_ROW, EACH, ABSENT, LOAD, JOIN, STORE_ROW, SPREAD, STO
 static void put_loaded(const lfuse__text *t, int which, int indent, int j)
 {
     const char *word = lfuse__register_word(t->k->operands[j].type);
-    char at[96], load[128];
     if (which == VALUES) lfuse__put(t->out, indent, "L_%s x%d;", word, j);
     if (which == LOAD_ROW) put_load_row(t, indent, j);
     if (which == EACH) lfuse__put(t->out, indent, "S_%s l%d[LANES];", word, j);
     if (which == ABSENT) lfuse__put(t->out, indent, "l%d[l] = ZERO_%s;", j, word);
     if (which == JOIN) lfuse__put(t->out, indent, "x%d = LANES_%s(l%d);", j, word, j);
-    if (which != LOAD) return;
-    snprintf(at, sizeof at, "o%d", j);
-    if (lfuse__repeats_lines(&t->k->operands[j])) lfuse__put_line_place(t, j, "i + l", at, sizeof at);
-    lfuse__put_load(t, j, at, load, sizeof load);
-    lfuse__put(t->out, indent, "l%d[l] = %s;", j, load);
+    if (which == LOAD)
+        lfuse__put(t->out, indent, "l%d[l] = %s;", j,
+                   lfuse__load(t, j, lfuse__offset_ahead(t, j, 'o', NULL, "i + l").text).text);
 }
 
 static void put_store_row(const lfuse__text *t, int indent, int j)
 {
     const char *memory = lfuse__memory_word(t->k->operands[j].type),
         *reg = lfuse__register_word(t->k->operands[j].type);
-    char stride[32] = "0";
     if (t->k->operands[j].inner == LFUSE__STRIDE_UNIT) {
         lfuse__put(t->out, indent, "STOREL_%s(p%d, (i64)(b%d + j), y%d);", memory, j, j, j);
         return;
     }
-    if (t->k->operands[j].inner == LFUSE__STRIDE_ANY) lfuse__put_stride(t, j, t->k->rank - 1, stride, sizeof stride);
+    const lfuse__expr stride = t->k->operands[j].inner == LFUSE__STRIDE_ANY ? lfuse__stride(t, j, t->k->rank - 1)
+                                                                            : lfuse__expression("0");
     lfuse__put(t->out, indent, "S_%s l%d[LANES];", reg, j);
     lfuse__put(t->out, indent, "SPREAD_%s(l%d, y%d);", reg, j, j);
     lfuse__put(t->out, indent, "for (int l = 0; l < LANES; l++) STORE_%s(p%d, b%d + (j + l) * %s, l%d[l]);", memory,
-               j, j, stride, j);
+               j, j, stride.text, j);
 }
 
 static void put_stored(const lfuse__text *t, int which, int indent, int j)

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the kernels of lists share: checks, argument words, and the texts of chunks and of members' operands. */
-#include <stdio.h>
-
 #include "common/base/error.h"
 #include "common/kernels/emit.h"
 #include "common/kernels/template.h"
@@ -142,16 +140,16 @@ static void put_other_blocks(const void *context, int j, int indent)
 void lfuse__put_list_operand(const lfuse__text *t, int indent, int j, const char *member)
 {
     const lfuse__of_list *l = &t->list;
-    char p[16];
+    const lfuse__expr p = lfuse__expression("p%d", j);
     const lfuse__parameter parameters[] = {
-        {"P", .word = p}, {"J", .number = j}, {"MEMBER", .word = member}, {"ADDRESSES", .number = l->facts->addresses},
+        {"P", .word = p.text}, {"J", .number = j}, {"MEMBER", .word = member},
+        {"ADDRESSES", .number = l->facts->addresses},
         {"FROM_BUFFER", .number = t->k->family == LFUSE__FAMILY_GROUPED},
         {"CARRIED", .number = lfuse__class_list(t->k)->carried}, {"ARGUMENT", .word = lfuse__argument_word(l->facts)},
         {"PLACES", .number = lfuse__carried_first(t->k, l->carry, j)},
         {"FOLD", .number = l->carry == LFUSE__CARRY_FOLD}, {"ENTRIES", .number = LFUSE__MULTI_ADDRESSES_OFFSET},
         {"MEMBERS", .number = LFUSE__MULTI_MEMBERS}, {"BLOCK", .number = own_buffers(t)}, {NULL}};
     const lfuse__place places[] = {{"OTHER_BLOCKS", put_other_blocks, j}, {NULL}};
-    snprintf(p, sizeof p, "p%d", j);
     lfuse__put_text(t->out, indent, lfuse__text_list_operand, parameters, places, t);
 }
 
@@ -193,16 +191,16 @@ void lfuse__put_list_chunk(const void *text, int vector, int indent)
     const int shape = shape_operand(t->k), groups = t->grouped ? l->groups : 0;
     const lfuse__place places[] = {
         {"SHAPE_OPERAND", put_shape, shape}, {"OPERANDS", put_operands, 0}, {"UNIFORM", lfuse__put_uniform, 0}, {NULL}};
-    char p[16];
+    const lfuse__expr p = lfuse__expression("p%d", shape);
     int steps = 0;
     while (1 << steps < l->carried) steps++;
-    snprintf(p, sizeof p, "p%d", shape);
     const lfuse__parameter parameters[] = {
         {"CARRIED", .number = l->carried}, {"PLACES", .number = lfuse__carried_chunks(t->k, t->list.carry)},
         {"STEPS", .number = steps}, {"HALF", .number = 1 << steps >> 1},
         {"ARGUMENT", .word = lfuse__argument_word(t->list.facts)}, {"LENGTH", .number = LFUSE__MULTI_LENGTH},
         {"TABLE", .number = LFUSE__MULTI_CHUNKS_OFFSET}, {"FIRST", .number = LFUSE__MULTI_FIRST},
-        {"ALL", .number = vector}, {"VECTOR", .number = vector}, {"SHAPED", .number = shape >= 0}, {"SHAPE", .word = p},
+        {"ALL", .number = vector}, {"VECTOR", .number = vector}, {"SHAPED", .number = shape >= 0},
+        {"SHAPE", .word = p.text},
         {"ELEMENTS", .number = l->walk == LFUSE__WALK_ELEMENTS},
         {"COLUMNS", .number = l->walk == LFUSE__WALK_ROWS ? 1 : 2}, {"IN_SHAPE", .number = !t->still},
         {"GROUPS", .number = groups}, {"NUMBERS", .number = t->k->body->nnumbers},

@@ -4,7 +4,6 @@
  * text/list_lines.k. Their rows are those of the members; the context of their places has all of lfuse__members as its
  * `form`.
  */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -173,10 +172,8 @@ static void put_numbers(const lfuse__members *m, const lfuse__rows *r, int inden
 static void put_member_numbers(const void *context, int which, int indent)
 {
     const lfuse__members *m = members_of(context);
-    char number[24];
     (void)which;
-    snprintf(number, sizeof number, "W(%d) + member", LFUSE__FOLD_FIRST);
-    put_numbers(m, &m->member.rows, indent, "member", number);
+    put_numbers(m, &m->member.rows, indent, "member", lfuse__expression("W(%d) + member", LFUSE__FOLD_FIRST).text);
 }
 
 static void put_local_memory(const void *context, int which, int indent)

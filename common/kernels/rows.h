@@ -26,7 +26,7 @@ typedef struct lfuse__rows {
     lfuse__row_mapping mapping;
     bool row[LFUSE__MAX_OPERANDS];     /* walks no reduced axis */
     int near[LFUSE__MAX_OPERANDS];     /* gathered load that p<j> of the row has in it (k<j>: is there), -1: none */
-    int nsweeps, nphases;
+    int nsweeps;
     lfuse__sweep sweeps[LFUSE__ROW_INSTR];
     bool used[LFUSE__ROW_INSTR];       /* something that is stored depends on it */
     bool of_row[LFUSE__ROW_INSTR];
@@ -56,7 +56,7 @@ bool lfuse__rows_stores(const lfuse__rows *r, int sweep);
 /* What REDUCE i gathers in: its value, and for ARGMAX and ARGMIN the index. */
 bool lfuse__rows_indexed(const lfuse__rows *r, int i);
 const char *lfuse__rows_word(const lfuse__rows *r, int i);
-void lfuse__rows_identity(const lfuse__rows *r, int i, char *text, size_t size);
+const char *lfuse__rows_identity(const lfuse__rows *r, int i);
 /* Of the index of an absent element. */
 const char *lfuse__rows_no_index(const lfuse__rows *r);
 

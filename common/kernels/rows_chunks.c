@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The elements of rows on teams: loaded, held, computed and stored by chunks. rows_team.c says what these are. */
-#include <stdio.h>
-
 #include "common/kernels/rows_team.h"
 
 #include "common/kernels/text/rows_team_segment.k.h"
@@ -117,7 +115,6 @@ static void put_store(const lfuse__team *t, int indent, int j)
     const lfuse__kernel_operand *o = &text->k->operands[j];
     const unsigned size = lfuse__type_bytes(o->type), bytes = size * VECTOR;
     const int words = lfuse__block_words(text, j);
-    char value[32];
     if (o->inner == LFUSE__STRIDE_UNIT && t->access != LFUSE__ACCESS_SINGLE) {
         lfuse__put(text->out, indent, t->access == LFUSE__ACCESS_ASK ? "if (vectors) {" : "{");
         lfuse__put(text->out, indent + 1, "u32 w%d[%d];", j, words);
@@ -136,9 +133,8 @@ static void put_store(const lfuse__team *t, int indent, int j)
     }
     lfuse__put(text->out, 0, "#pragma unroll");
     lfuse__put(text->out, indent + 1, "for (int v = 0; v < %d; v++) {", VECTOR);
-    snprintf(value, sizeof value, "y%d[v]", j);
     if (!t->whole) lfuse__put(text->out, indent + 2, "if (e + v < length)");
-    lfuse__rows_put_store(t->r, indent + 2, j, "e + v", value);
+    lfuse__rows_put_store(t->r, indent + 2, j, "e + v", lfuse__expression("y%d[v]", j).text);
     lfuse__put(text->out, indent + 1, "}");
     lfuse__put(text->out, indent, "}");
 }
@@ -236,10 +232,9 @@ static void put_lane_elements(const void *context, int which, int indent)
     lfuse__rows_needs(r, f->sweep, needed, loads);
     put_elements(t, indent, needed, loads);
     for (int i = 0; i < body->ninstr; i++) {
-        char index[64];
-        snprintf(index, sizeof index, "(%s)(e + v)", r->t.ix);
         if (lfuse__rows_reduces(r, i, f->sweep))
-            lfuse__rows_put_gather(r, indent, i, lane, t->whole ? NULL : "(e + v < length)", index);
+            lfuse__rows_put_gather(r, indent, i, lane, t->whole ? NULL : "(e + v < length)",
+                                   lfuse__expression("(%s)(e + v)", r->t.ix).text);
     }
     for (int i = 0; i < body->nstores && lfuse__rows_stores(r, f->sweep); i++)
         if (!r->row[body->stores[i].operand])

@@ -4,8 +4,6 @@
  * step after the other, each a few words of every reduction, over distances that the width of the team tells. Of
  * loops over 32, 16 ... compilers would leave some, and put their arrays into memory.
  */
-#include <stdio.h>
-
 #include "common/kernels/rows.h"
 
 /* Whether op(a, b) and op(b, a) are the same bits: not of zeros in a maximum. */
@@ -67,9 +65,8 @@ static void put_scatter(const lfuse__rows *r, int indent, int i, const char *at,
 static void put_fold_parts(const lfuse__rows *r, int indent, int i, int parts)
 {
     for (int h = parts / 2 * LFUSE__ROW_VECTOR; h >= LFUSE__ROW_VECTOR; h /= 2) {
-        char high[24];
-        const lfuse__lane a = {"ln", "[a]"}, b = {"ln", high};
-        snprintf(high, sizeof high, "[a + %d]", h);
+        const lfuse__expr high = lfuse__expression("[a + %d]", h);
+        const lfuse__lane a = {"ln", "[a]"}, b = {"ln", high.text};
         lfuse__put(r->t.out, 0, "#pragma unroll");
         lfuse__put(r->t.out, indent, "for (int a = 0; a < %d; a++) {", h);
         lfuse__rows_put_combine(r, indent + 1, i, a, a, b);
@@ -101,9 +98,7 @@ void lfuse__rows_put_subtree(const lfuse__rows *r, int indent, int i, int each, 
                              const char *there)
 {
     const lfuse__lane one = {"ln", "[v]"};
-    char low[16], high[16];
-    snprintf(low, sizeof low, "%d", each);
-    lfuse__rows_put_lanes(r, indent, i, "ln", low);
+    lfuse__rows_put_lanes(r, indent, i, "ln", lfuse__expression("%d", each).text);
     lfuse__put(r->t.out, 0, "#pragma unroll");
     lfuse__put(r->t.out, indent, "for (u32 v = 0; v < %d; v++) {", each);
     lfuse__put(r->t.out, indent + 1, "const u64 number = %s * %d + v;", first, each);
@@ -111,10 +106,9 @@ void lfuse__rows_put_subtree(const lfuse__rows *r, int indent, int i, int each, 
     lfuse__put(r->t.out, indent, "}");
     for (int step = 1; step < each; step *= 2)
         for (int j = 0; j < each; j += 2 * step) {
-            snprintf(low, sizeof low, "[%d]", j);
-            snprintf(high, sizeof high, "[%d]", j + step);
-            lfuse__rows_put_combine(r, indent, i, (lfuse__lane){"ln", low}, (lfuse__lane){"ln", low},
-                                    (lfuse__lane){"ln", high});
+            const lfuse__expr low = lfuse__expression("[%d]", j), high = lfuse__expression("[%d]", j + step);
+            lfuse__rows_put_combine(r, indent, i, (lfuse__lane){"ln", low.text}, (lfuse__lane){"ln", low.text},
+                                    (lfuse__lane){"ln", high.text});
         }
     for (int mask = 1; mask < LFUSE__TEAM; mask *= 2) lfuse__rows_put_exchange(r, indent, i, "[0]", mask);
 }

@@ -25,7 +25,8 @@ static const struct {
 /* Of the values, or of the indices, of one REDUCE. */
 typedef struct field {
     const char *type;
-    char identity[64], x[64], y[64], function[32]; /* of the first, the last and the second argument of a statement */
+    const char *identity;
+    char x[64], y[64], function[32]; /* of the first, the last and the second argument of a statement */
 } field;
 
 /* A statement: what stands before its parenthesis, and between its commas. */
@@ -79,10 +80,9 @@ static void expand(const char *argument, int i, bool index, char *text, size_t s
 
 static field field_of(const lfuse__rows *r, int i, bool index, const call *c)
 {
-    field f = {.type = index ? r->t.ix : lfuse__rows_word(r, i)};
+    field f = {.type = index ? r->t.ix : lfuse__rows_word(r, i),
+               .identity = index ? lfuse__rows_no_index(r) : lfuse__rows_identity(r, i)};
 
-    if (index) snprintf(f.identity, sizeof f.identity, "%s", lfuse__rows_no_index(r));
-    else lfuse__rows_identity(r, i, f.identity, sizeof f.identity);
     expand(c->at[0], i, index, f.x, sizeof f.x);
     expand(c->at[c->last], i, index, f.y, sizeof f.y);
     if (c->last) snprintf(f.function, sizeof f.function, "%s_%s", c->at[1], f.type);

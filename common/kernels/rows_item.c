@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Rows whose elements lie apart and whose neighbours lie together: the kernel is text/rows_item.k. */
-#include <stdio.h>
-
 #include "common/kernels/rows.h"
 
 #include "common/kernels/text/rows_item.k.h"
@@ -32,11 +30,8 @@ static void put_lanes_load(const lfuse__rows *r, int indent, int j, const char *
 {
     const lfuse__kernel_operand *o = &r->t.k->operands[j];
     const char *reg = lfuse__register_word(o->type);
-    char at[48], text[96];
     if (!r->facts->vector_lanes) {
-        snprintf(at, sizeof at, "o%d", j);
-        lfuse__put_load(&r->t, j, at, text, sizeof text);
-        lfuse__put(r->t.out, indent, "%s = %s;", target, text);
+        lfuse__put(r->t.out, indent, "%s = %s;", target, lfuse__load(&r->t, j, lfuse__expression("o%d", j).text).text);
         return;
     }
     if (!o->index) {
@@ -44,11 +39,11 @@ static void put_lanes_load(const lfuse__rows *r, int indent, int j, const char *
         lfuse__put(r->t.out, indent + 1, "%s = LOADL_%s(p%d, (i64)o%d);", target, lfuse__memory_word(o->type), j, j);
         lfuse__put(r->t.out, indent, "else");
     }
-    snprintf(at, sizeof at, "o%d + far%d[l]", j, j);
-    lfuse__put_load(&r->t, j, at, text, sizeof text);
+    const lfuse__expr at = lfuse__expression("o%d + far%d[l]", j, j);
     lfuse__put(r->t.out, indent, "{");
     lfuse__put(r->t.out, indent + 1, "S_%s e%d[LANES];", reg, j);
-    lfuse__put(r->t.out, indent + 1, "for (int l = 0; l < LANES; l++) e%d[l] = %s;", j, text);
+    lfuse__put(r->t.out, indent + 1, "for (int l = 0; l < LANES; l++) e%d[l] = %s;", j,
+               lfuse__load(&r->t, j, at.text).text);
     lfuse__put(r->t.out, indent + 1, "%s = LANES_%s(e%d);", target, reg, j);
     lfuse__put(r->t.out, indent, "}");
 }
@@ -56,12 +51,10 @@ static void put_lanes_load(const lfuse__rows *r, int indent, int j, const char *
 void lfuse__rows_put_across_load(const lfuse__rows *r, int indent, int i)
 {
     const int j = r->t.k->body->instr[i].a;
-    char target[32];
-    snprintf(target, sizeof target, "x%d", i);
     lfuse__put(r->t.out, indent, "L_%s x%d;", lfuse__register_word(r->t.k->operands[j].type), i);
     lfuse__put(r->t.out, indent, "{");
     lfuse__put(r->t.out, indent + 1, "const %s o%d = b%d;", r->t.ix, j, j);
-    put_lanes_load(r, indent + 1, j, target);
+    put_lanes_load(r, indent + 1, j, lfuse__expression("x%d", i).text);
     lfuse__put(r->t.out, indent, "}");
     lfuse__put(r->t.out, indent, "const L_%s r%d = x%d;", lfuse__register_word(r->t.k->operands[j].type), i, i);
 }
@@ -142,15 +135,13 @@ static const char *word_of(const lfuse__rows *r, int j)
 }
 
 /* Element e of the operands, to d<j>[u], or to x<j>. */
-static void put_loads(const lfuse__rows *r, int indent, const bool *loads, const char *target)
+static void put_loads(const lfuse__rows *r, int indent, const bool *loads)
 {
     for (int j = 0; j < r->t.k->noperands; j++) {
-        char to[32];
         if (!loads[j]) continue;
-        snprintf(to, sizeof to, target, j);
         lfuse__put(r->t.out, indent, "{");
         lfuse__put_row_place(&r->t, indent + 1, j, "seg + e");
-        put_lanes_load(r, indent + 1, j, to);
+        put_lanes_load(r, indent + 1, j, lfuse__expression(is_deep(r) ? "d%d[u]" : "x%d", j).text);
         lfuse__put(r->t.out, indent, "}");
     }
 }
@@ -163,7 +154,7 @@ static void put_loaded(const void *context, int which, int indent)
     const lfuse__rows *r = f->r;
     bool needed[LFUSE__ROW_INSTR], loads[LFUSE__MAX_OPERANDS];
     lfuse__rows_needs(r, f->sweep, needed, loads);
-    if (which == LOAD) put_loads(r, indent, loads, "d%d[u]");
+    if (which == LOAD) put_loads(r, indent, loads);
     for (int j = 0; j < r->t.k->noperands && which != LOAD; j++) {
         if (!loads[j]) continue;
         if (which == DECLARE_LOADED) lfuse__put(r->t.out, indent, "S_%s d%d[%d];", word_of(r, j), j, DEEP);
@@ -183,13 +174,12 @@ static void put_elements(const void *context, int which, int indent)
         if (is_deep(r)) lfuse__put(r->t.out, indent, "const S_%s x%d = d%d[u];", word_of(r, j), j, j);
         else lfuse__put(r->t.out, indent, "L_%s x%d;", word_of(r, j), j);
     }
-    if (!is_deep(r)) put_loads(r, indent, loads, "x%d");
+    if (!is_deep(r)) put_loads(r, indent, loads);
     lfuse__rows_put_elements(r, indent, needed, "seg + e", NULL);
     for (int i = 0; i < r->t.k->body->ninstr; i++) {
-        char index[64];
-        snprintf(index, sizeof index, "SPLAT_%s((%s)(seg + e))", r->t.ix, r->t.ix);
         if (lfuse__rows_reduces(r, i, f->sweep))
-            lfuse__rows_put_gather(r, indent, i, (lfuse__lane){"ln", "[0]"}, NULL, index);
+            lfuse__rows_put_gather(r, indent, i, (lfuse__lane){"ln", "[0]"}, NULL,
+                                   lfuse__expression("SPLAT_%s((%s)(seg + e))", r->t.ix, r->t.ix).text);
     }
     if (lfuse__rows_stores(r, f->sweep)) put_stores(r, indent, false);
 }
@@ -245,14 +235,13 @@ void lfuse__rows_emit_item(const lfuse__rows *from, const char *name)
     const bool single = lfuse__single(from->facts);
     const int n = sharers(from);
     lfuse__rows r = *from;
-    char width[24] = "LANES";
+    const lfuse__expr width = single ? lfuse__expression("LANES") : lfuse__expression("%d", LFUSE__GROUP / n);
     const lfuse__parameter parameters[] = {
-        {"NAME", .word = name}, {"ITEMS", .number = single ? 1 : LFUSE__GROUP}, {"WIDTH", .word = width},
+        {"NAME", .word = name}, {"ITEMS", .number = single ? 1 : LFUSE__GROUP}, {"WIDTH", .word = width.text},
         {"SHARED", .number = n > 1}, {"PARTIAL", .number = partial(from)}, {NULL},
     };
 
     r.across = true;
-    if (!single) snprintf(width, sizeof width, "%d", LFUSE__GROUP / n);
     lfuse__put_powers(r.t.out, r.t.k->body);
     lfuse__rows_put_file(&(lfuse__rows_file){.r = &r}, 0, lfuse__text_rows_item, parameters, places);
 }

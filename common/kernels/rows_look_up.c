@@ -4,7 +4,6 @@
  * part of the table is, whose elements are then loaded like any other; every other index is looked up where it is
  * computed.
  */
-#include <stdio.h>
 #include <string.h>
 
 #include "common/kernels/rows.h"
@@ -52,31 +51,34 @@ static const char *index_word(const lfuse__rows *r, int i)
     return lfuse__register_word(r->t.k->body->instr[r->t.k->body->instr[i].b].type);
 }
 
+/* n<i>, where the index is one of the row. */
+static void put_look_up_of_row(const lfuse__rows *r, int indent, int i)
+{
+    const lfuse__expr index = lfuse__expression("FIRST_%s(r%d)", index_word(r, i), r->t.k->body->instr[i].b);
+    lfuse__put_look_up(&r->t, indent, i, index.text, "(u64)row * length");
+}
+
 static void put_look_up_row(const lfuse__rows *r, int indent, int i)
 {
     const lfuse__instr *instr = &r->t.k->body->instr[i];
     const lfuse_type type = r->t.k->operands[instr->a].type;
     const char *word = lfuse__register_word(type);
-    char index[48], more[48];
-    snprintf(index, sizeof index, "FIRST_%s(r%d)", index_word(r, i), instr->b);
-    lfuse__put_look_up(&r->t, indent, i, index, "(u64)row * length");
-    lfuse__put_look_up_offset(&r->t, i, more, sizeof more);
+    put_look_up_of_row(r, indent, i);
     lfuse__put(r->t.out, indent, "const L_%s r%d = SPLAT_%s(n%d >= 0 ? LOAD_%s(p%d, b%d + %s) : ZERO_%s);", word, i,
-               word, i, lfuse__memory_word(type), instr->a, instr->a, more, word);
+               word, i, lfuse__memory_word(type), instr->a, instr->a,
+               lfuse__look_up_offset(&r->t, i).text, word);
 }
 
 void lfuse__rows_put_row_load(const lfuse__rows *r, int indent, int i)
 {
     const int j = r->t.k->body->instr[i].a;
     const char *word = lfuse__register_word(r->t.k->operands[j].type);
-    char at[16], load[96];
     if (lfuse__is_gather(r->t.k, &r->t.k->body->instr[i])) {
         put_look_up_row(r, indent, i);
         return;
     }
-    snprintf(at, sizeof at, "b%d", j);
-    lfuse__put_load(&r->t, j, at, load, sizeof load);
-    lfuse__put(r->t.out, indent, "const L_%s r%d = SPLAT_%s(%s);", word, i, word, load);
+    lfuse__put(r->t.out, indent, "const L_%s r%d = SPLAT_%s(%s);", word, i, word,
+               lfuse__load(&r->t, j, lfuse__expression("b%d", j).text).text);
 }
 
 void lfuse__rows_find_indices(const lfuse__rows *r, int j, bool *indices)
@@ -91,12 +93,12 @@ void lfuse__rows_find_indices(const lfuse__rows *r, int j, bool *indices)
 }
 
 /* p<j> and k<j>, whether there is such a part of the table. */
-static void put_near(const lfuse__rows *r, int indent, int j)
+void lfuse__rows_put_look_up(const lfuse__rows *r, int indent, int j)
 {
     const lfuse__body *body = r->t.k->body;
-    const int i = r->near[j], reg = body->instr[i].b;
+    const int i = r->near[j], reg = i >= 0 ? body->instr[i].b : -1;
     bool needed[LFUSE__ROW_INSTR];
-    char index[48], more[48];
+    if (i < 0) return;
     depends(r, reg, needed);
     lfuse__put(r->t.out, indent, "memory p%d = table%d;", j, j);
     lfuse__put(r->t.out, indent, "int k%d;", j);
@@ -108,18 +110,11 @@ static void put_near(const lfuse__rows *r, int indent, int j)
         else if (body->instr[n].kind == LFUSE__I_LOAD) lfuse__rows_put_row_load(r, indent + 1, n);
         else lfuse__put_instr(&r->t, indent + 1, n, "");
     }
-    snprintf(index, sizeof index, "FIRST_%s(r%d)", index_word(r, i), reg);
-    lfuse__put_look_up(&r->t, indent + 1, i, index, "(u64)row * length");
-    lfuse__put_look_up_offset(&r->t, i, more, sizeof more);
+    put_look_up_of_row(r, indent + 1, i);
     lfuse__put(r->t.out, indent + 1, "k%d = n%d >= 0;", j, i);
-    lfuse__put(r->t.out, indent + 1, "if (k%d) p%d += %s * %u;", j, j, more,
+    lfuse__put(r->t.out, indent + 1, "if (k%d) p%d += %s * %u;", j, j, lfuse__look_up_offset(&r->t, i).text,
                lfuse__type_bytes(r->t.k->operands[j].type));
     lfuse__put(r->t.out, indent, "}");
-}
-
-void lfuse__rows_put_look_up(const lfuse__rows *r, int indent, int j)
-{
-    if (r->near[j] >= 0) put_near(r, indent, j);
 }
 
 void lfuse__rows_put_look_up_element(const lfuse__rows *r, int indent, int i, const char *place, const char *present)
@@ -127,10 +122,6 @@ void lfuse__rows_put_look_up_element(const lfuse__rows *r, int indent, int i, co
     const lfuse__instr *instr = &r->t.k->body->instr[i];
     const lfuse_type type = r->t.k->operands[instr->a].type;
     const char *word = lfuse__register_word(type), *index = index_word(r, i);
-    char value[16], more[48], element[64];
-    snprintf(value, sizeof value, "m%d[l]", i);
-    snprintf(element, sizeof element, "(u64)row * length + %s", place);
-    lfuse__put_look_up_offset(&r->t, i, more, sizeof more);
     lfuse__put(r->t.out, indent, "L_%s r%d;", word, i);
     lfuse__put(r->t.out, indent, "{");
     lfuse__put(r->t.out, indent + 1, "S_%s m%d[LANES];", index, i);
@@ -140,10 +131,11 @@ void lfuse__rows_put_look_up_element(const lfuse__rows *r, int indent, int i, co
     lfuse__put(r->t.out, indent + 1, "for (int l = 0; l < LANES; l++) {");
     lfuse__put(r->t.out, indent + 2, "e%d[l] = ZERO_%s;", instr->a, word);
     if (present) lfuse__put(r->t.out, indent + 2, "if (!(%s)) continue;", present);
-    lfuse__put_look_up(&r->t, indent + 2, i, value, element);
+    lfuse__put_look_up(&r->t, indent + 2, i, lfuse__expression("m%d[l]", i).text,
+                       lfuse__expression("(u64)row * length + %s", place).text);
     lfuse__put_row_place(&r->t, indent + 2, instr->a, place);
     lfuse__put(r->t.out, indent + 2, "if (n%d >= 0) e%d[l] = LOAD_%s(p%d, o%d + %s);", i, instr->a,
-               lfuse__memory_word(type), instr->a, instr->a, more);
+               lfuse__memory_word(type), instr->a, instr->a, lfuse__look_up_offset(&r->t, i).text);
     lfuse__put(r->t.out, indent + 1, "}");
     lfuse__put(r->t.out, indent + 1, "r%d = LANES_%s(e%d);", i, word, instr->a);
     lfuse__put(r->t.out, indent, "}");

@@ -3,7 +3,6 @@
  * REDUCEs of row kernels: lanes that gather and fold, and segments whose results wait in memory for a kernel of their
  * own. These are statements of text/rows_*.k, which depend on the reduction.
  */
-#include <stdio.h>
 #include <string.h>
 
 #include "common/kernels/rows.h"
@@ -32,21 +31,21 @@ const char *lfuse__rows_word(const lfuse__rows *r, int i)
     return lfuse__register_word(gathered_type(r, i));
 }
 
-void lfuse__rows_identity(const lfuse__rows *r, int i, char *text, size_t size)
+const char *lfuse__rows_identity(const lfuse__rows *r, int i)
 {
     static const struct {
-        const char *word, *bits[4]; /* [lfuse__identity] */
+        const char *word, *values[4]; /* [lfuse__identity] */
     } rows[] = {
-        {"f32", {"0x80000000u", "0x3f800000u", "0xff800000u", "0x7f800000u"}},
-        {"f64", {"0x8000000000000000ul", "0x3ff0000000000000ul", "0xfff0000000000000ul", "0x7ff0000000000000ul"}},
-        {"i32", {"0u", "1u", "0x80000000u", "0x7fffffffu"}},
-        {"i64", {"0ul", "1ul", "0x8000000000000000ul", "0x7ffffffffffffffful"}},
-        {"b", {"0u", "1u", "0u", "1u"}},
+        {"f32", {"K_f32(0x80000000u)", "K_f32(0x3f800000u)", "K_f32(0xff800000u)", "K_f32(0x7f800000u)"}},
+        {"f64", {"K_f64(0x8000000000000000ul)", "K_f64(0x3ff0000000000000ul)", "K_f64(0xfff0000000000000ul)",
+                 "K_f64(0x7ff0000000000000ul)"}},
+        {"i32", {"K_i32(0u)", "K_i32(1u)", "K_i32(0x80000000u)", "K_i32(0x7fffffffu)"}},
+        {"i64", {"K_i64(0ul)", "K_i64(1ul)", "K_i64(0x8000000000000000ul)", "K_i64(0x7ffffffffffffffful)"}},
+        {"b", {"K_b(0u)", "K_b(1u)", "K_b(0u)", "K_b(1u)"}},
     };
-    const char *word = lfuse__rows_word(r, i);
     size_t n = 0;
-    while (strcmp(rows[n].word, word)) n++;
-    snprintf(text, size, "K_%s(%s)", word, rows[n].bits[lfuse__folds[r->t.k->body->instr[i].op].identity]);
+    while (strcmp(rows[n].word, lfuse__rows_word(r, i))) n++;
+    return rows[n].values[lfuse__folds[r->t.k->body->instr[i].op].identity];
 }
 
 const char *lfuse__rows_no_index(const lfuse__rows *r)
@@ -55,10 +54,9 @@ const char *lfuse__rows_no_index(const lfuse__rows *r)
 }
 
 /* The value, or the index, of a lane of REDUCE i. */
-static const char *lane(char text[64], lfuse__lane at, int i, bool index)
+static lfuse__expr lane(lfuse__lane at, int i, bool index)
 {
-    snprintf(text, 64, "%c%d%s", at.letter[index], i, at.behind);
-    return text;
+    return lfuse__expression("%c%d%s", at.letter[index], i, at.behind);
 }
 
 static const char *combine(const lfuse__rows *r, int i)
@@ -71,29 +69,27 @@ static void put_better(const lfuse__rows *r, int indent, int i, lfuse__lane to, 
                        const char *high, const char *high_index)
 {
     const char *w = lfuse__rows_word(r, i), *op = combine(r, i), *x = r->t.ix;
-    char value[64], index[64];
     lfuse__put(r->t.out, indent, "const L_b none_ = NE_%s(%s, %s), other_ = NE_%s(%s, %s);", w, low, low, w, high,
                high);
     lfuse__put(r->t.out, indent, "const L_b same_ = EQ_%s(%s, %s) | (none_ & other_);", w, low, high);
     lfuse__put(r->t.out, indent,
                "const L_b take_ = %s_%s(%s, %s) | (other_ & EQ_%s(%s, %s)) | (same_ & LT_%s(%s, %s));",
                op, w, high, low, w, low, low, x, high_index, low_index);
-    lfuse__put(r->t.out, indent, "%s = SEL_%s(take_, %s, %s);", lane(value, to, i, false), w, high, low);
-    lfuse__put(r->t.out, indent, "%s = SEL_%s(take_, %s, %s);", lane(index, to, i, true), x, high_index, low_index);
+    lfuse__put(r->t.out, indent, "%s = SEL_%s(take_, %s, %s);", lane(to, i, false).text, w, high, low);
+    lfuse__put(r->t.out, indent, "%s = SEL_%s(take_, %s, %s);", lane(to, i, true).text, x, high_index, low_index);
 }
 
 void lfuse__rows_put_combine(const lfuse__rows *r, int indent, int i, lfuse__lane to, lfuse__lane low,
                              lfuse__lane high)
 {
-    char a[64], b[64], c[64], d[64], e[64];
     if (lfuse__rows_indexed(r, i)) {
         lfuse__put(r->t.out, indent, "{");
-        put_better(r, indent + 1, i, to, lane(a, low, i, false), lane(b, low, i, true), lane(c, high, i, false),
-                   lane(d, high, i, true));
+        put_better(r, indent + 1, i, to, lane(low, i, false).text, lane(low, i, true).text, lane(high, i, false).text,
+                   lane(high, i, true).text);
         lfuse__put(r->t.out, indent, "}");
     } else {
-        lfuse__put(r->t.out, indent, "%s = %s_%s(%s, %s);", lane(e, to, i, false), combine(r, i),
-                   lfuse__rows_word(r, i), lane(a, low, i, false), lane(c, high, i, false));
+        lfuse__put(r->t.out, indent, "%s = %s_%s(%s, %s);", lane(to, i, false).text, combine(r, i),
+                   lfuse__rows_word(r, i), lane(low, i, false).text, lane(high, i, false).text);
     }
 }
 
@@ -102,36 +98,31 @@ void lfuse__rows_put_gather(const lfuse__rows *r, int indent, int i, lfuse__lane
 {
     const lfuse__instr *instr = &r->t.k->body->instr[i];
     const char *w = lfuse__rows_word(r, i), *from = lfuse__register_word(r->t.k->body->instr[instr->a].type);
-    char value[160], identity[64], a[64], b[64];
-    lfuse__rows_identity(r, i, identity, sizeof identity);
-    if (strcmp(w, from))
-        snprintf(value, sizeof value, "CAST_%s_%s(r%d)", from, w, instr->a);
-    else
-        snprintf(value, sizeof value, "r%d", instr->a);
+    const lfuse__expr value = strcmp(w, from) ? lfuse__expression("CAST_%s_%s(r%d)", from, w, instr->a)
+                                              : lfuse__expression("r%d", instr->a);
     lfuse__put(r->t.out, indent, "{");
     if (present)
-        lfuse__put(r->t.out, indent + 1, "const L_%s v_ = SEL_%s(%s, %s, %s);", w, w, present, value, identity);
+        lfuse__put(r->t.out, indent + 1, "const L_%s v_ = SEL_%s(%s, %s, %s);", w, w, present, value.text,
+                   lfuse__rows_identity(r, i));
     else
-        lfuse__put(r->t.out, indent + 1, "const L_%s v_ = %s;", w, value);
+        lfuse__put(r->t.out, indent + 1, "const L_%s v_ = %s;", w, value.text);
     if (lfuse__rows_indexed(r, i)) {
         if (present)
             lfuse__put(r->t.out, indent + 1, "const L_%s w_ = SEL_%s(%s, %s, %s);", r->t.ix, r->t.ix, present, index,
                        lfuse__rows_no_index(r));
         else
             lfuse__put(r->t.out, indent + 1, "const L_%s w_ = %s;", r->t.ix, index);
-        put_better(r, indent + 1, i, to, lane(a, to, i, false), lane(b, to, i, true), "v_", "w_");
+        put_better(r, indent + 1, i, to, lane(to, i, false).text, lane(to, i, true).text, "v_", "w_");
     } else {
-        lfuse__put(r->t.out, indent + 1, "%s = %s_%s(%s, v_);", lane(a, to, i, false), combine(r, i), w,
-                   lane(b, to, i, false));
+        lfuse__put(r->t.out, indent + 1, "%s = %s_%s(%s, v_);", lane(to, i, false).text, combine(r, i), w,
+                   lane(to, i, false).text);
     }
     lfuse__put(r->t.out, indent, "}");
 }
 
 void lfuse__rows_put_lanes(const lfuse__rows *r, int indent, int i, const char *letter, const char *count)
 {
-    const char *w = lfuse__rows_word(r, i);
-    char identity[64];
-    lfuse__rows_identity(r, i, identity, sizeof identity);
+    const char *w = lfuse__rows_word(r, i), *identity = lfuse__rows_identity(r, i);
     const bool pair = lfuse__rows_indexed(r, i);
     if (!count) {
         lfuse__put(r->t.out, indent, "L_%s %c%d = %s;", w, letter[0], i, identity);
@@ -165,10 +156,10 @@ void lfuse__rows_put_result(const lfuse__rows *r, int indent, int i)
 void lfuse__rows_put_empty(const lfuse__rows *r, int indent, int i)
 {
     const char *w = lfuse__rows_word(r, i);
-    char identity[64];
-    lfuse__rows_identity(r, i, identity, sizeof identity);
-    if (r->t.k->body->instr[i].op == LFUSE__REDUCE_SUM) snprintf(identity, sizeof identity, "SPLAT_%s(ZERO_%s)", w, w);
-    lfuse__put(r->t.out, indent, "L_%s a%d = %s;", w, i, identity);
+    if (r->t.k->body->instr[i].op == LFUSE__REDUCE_SUM)
+        lfuse__put(r->t.out, indent, "L_%s a%d = SPLAT_%s(ZERO_%s);", w, i, w, w);
+    else
+        lfuse__put(r->t.out, indent, "L_%s a%d = %s;", w, i, lfuse__rows_identity(r, i));
     if (lfuse__rows_indexed(r, i)) lfuse__put(r->t.out, indent, "L_%s m%d = SPLAT_%s(0);", r->t.ix, i, r->t.ix);
 }
 
@@ -235,18 +226,16 @@ void lfuse__rows_put_fetch(const lfuse__rows *r, int indent, int i, lfuse__lane 
 {
     const char *w = lfuse__rows_word(r, i), *x = r->t.ix;
     const unsigned before = partial_bytes(r, i);
-    char a[64], identity[64];
-    lfuse__rows_identity(r, i, identity, sizeof identity);
     if (guard) {
-        lfuse__put(r->t.out, indent, "%s = %s;", lane(a, to, i, false), identity);
+        lfuse__put(r->t.out, indent, "%s = %s;", lane(to, i, false).text, lfuse__rows_identity(r, i));
         if (lfuse__rows_indexed(r, i))
-            lfuse__put(r->t.out, indent, "%s = %s;", lane(a, to, i, true), lfuse__rows_no_index(r));
+            lfuse__put(r->t.out, indent, "%s = %s;", lane(to, i, true).text, lfuse__rows_no_index(r));
         lfuse__put(r->t.out, indent, "if (%s) {", guard);
     }
-    lfuse__put(r->t.out, indent + (guard != NULL), "%s = SPLAT_%s(LOAD_%s(z + cells * %u, %s));", lane(a, to, i, false),
-               w, w, before, cell);
+    lfuse__put(r->t.out, indent + (guard != NULL), "%s = SPLAT_%s(LOAD_%s(z + cells * %u, %s));",
+               lane(to, i, false).text, w, w, before, cell);
     if (lfuse__rows_indexed(r, i))
         lfuse__put(r->t.out, indent + (guard != NULL), "%s = SPLAT_%s(LOAD_%s(z + cells * %u, %s));",
-                   lane(a, to, i, true), x, x, before + lfuse__type_bytes(gathered_type(r, i)), cell);
+                   lane(to, i, true).text, x, x, before + lfuse__type_bytes(gathered_type(r, i)), cell);
     if (guard) lfuse__put(r->t.out, indent, "}");
 }

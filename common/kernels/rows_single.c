@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A row a work-item: the kernel is text/rows_single.k. */
-#include <stdio.h>
-
 #include "common/kernels/rows.h"
 
 #include "common/kernels/text/rows_single.k.h"
@@ -10,15 +8,13 @@
 static void put_spread_load(const lfuse__rows *r, int indent, int j, bool partial)
 {
     const char *reg = lfuse__register_word(r->t.k->operands[j].type);
-    char target[32];
     lfuse__put(r->t.out, indent, "S_%s e%d[LANES];", reg, j);
     lfuse__put(r->t.out, indent, "for (int l = 0; l < LANES; l++) {");
     if (partial) {
         lfuse__put(r->t.out, indent + 1, "e%d[l] = ZERO_%s;", j, reg);
         lfuse__put(r->t.out, indent + 1, "if (l >= count) continue;");
     }
-    snprintf(target, sizeof target, "e%d[l]", j);
-    lfuse__rows_put_load(r, indent + 1, j, target, "e + l");
+    lfuse__rows_put_load(r, indent + 1, j, lfuse__expression("e%d[l]", j).text, "e + l");
     lfuse__put(r->t.out, indent, "}");
     lfuse__put(r->t.out, indent, "x%d = LANES_%s(e%d);", j, reg, j);
 }
@@ -48,7 +44,6 @@ static void put_store(const lfuse__rows *r, int indent, int j, int from, bool pa
     const lfuse__kernel_operand *o = &r->t.k->operands[j];
     const bool unit = o->inner == LFUSE__STRIDE_UNIT;
     const char *reg = lfuse__register_word(o->type);
-    char value[32];
     if (unit && partial) lfuse__put(r->t.out, indent, "if (count >= LANES)");
     if (unit)
         lfuse__put(r->t.out, indent + partial, "STOREL_%s(p%d, (i64)(b%d + (%s)e), r%d);", lfuse__memory_word(o->type),
@@ -58,8 +53,7 @@ static void put_store(const lfuse__rows *r, int indent, int j, int from, bool pa
     lfuse__put(r->t.out, indent + 1, "S_%s e%d[LANES];", reg, j);
     lfuse__put(r->t.out, indent + 1, "SPREAD_%s(e%d, r%d);", reg, j, from);
     lfuse__put(r->t.out, indent + 1, "for (int l = 0; l < %s; l++) {", partial ? "LANES && l < count" : "LANES");
-    snprintf(value, sizeof value, "e%d[l]", j);
-    lfuse__rows_put_store(r, indent + 2, j, "e + l", value);
+    lfuse__rows_put_store(r, indent + 2, j, "e + l", lfuse__expression("e%d[l]", j).text);
     lfuse__put(r->t.out, indent + 1, "}");
     lfuse__put(r->t.out, indent, "}");
 }
@@ -87,10 +81,10 @@ static void put_step(const lfuse__rows *r, int indent, int sweep, lfuse__lane to
     }
     lfuse__rows_put_elements(r, indent, needed, "e + l", partial ? "l < count" : NULL);
     for (int i = 0; i < body->ninstr; i++) {
-        char index[96];
-        if (!lfuse__rows_reduces(r, i, sweep)) continue;
-        snprintf(index, sizeof index, "ADD_%s(SPLAT_%s((%s)e), IOTA_%s())", r->t.ix, r->t.ix, r->t.ix, r->t.ix);
-        lfuse__rows_put_gather(r, indent, i, to, partial ? "BELOW(count)" : NULL, index);
+        const char *x = r->t.ix;
+        if (lfuse__rows_reduces(r, i, sweep))
+            lfuse__rows_put_gather(r, indent, i, to, partial ? "BELOW(count)" : NULL,
+                                   lfuse__expression("ADD_%s(SPLAT_%s((%s)e), IOTA_%s())", x, x, x, x).text);
     }
     if (r->kept >= 0 && sweep == r->nsweeps - 2) put_store(r, indent, r->kept_in, r->kept, partial);
     if (!lfuse__rows_stores(r, sweep)) return;

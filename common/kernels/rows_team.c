@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Rows on teams whose work-items exchange values: the kernel is text/rows_team.k. rows_chunks.c has the elements. */
-#include <stdio.h>
 #include <string.h>
 
 #include "common/kernels/rows_team.h"
@@ -79,11 +78,9 @@ static void put_indices(const void *context, int which, int indent)
     find_indices(f->form, indices);
     for (int i = 0; i < text->k->body->ninstr; i++) {
         const int j = text->k->body->instr[i].a;
-        char place[16], load[96];
-        if (!indices[i]) continue;
-        snprintf(place, sizeof place, "b%d", j);
-        lfuse__put_load(text, j, place, load, sizeof load);
-        lfuse__put(text->out, indent, "ahead%d = %s;", i, load);
+        if (indices[i])
+            lfuse__put(text->out, indent, "ahead%d = %s;", i,
+                       lfuse__load(text, j, lfuse__expression("b%d", j).text).text);
     }
 }
 
@@ -250,13 +247,12 @@ void lfuse__rows_emit_team(lfuse__rows *r, const char *name)
 
 void lfuse__rows_put_team_segment(lfuse__rows *r, int indent)
 {
-    char lanes[16];
     lfuse__team t;
 
     team_init(&t, r);
-    snprintf(lanes, sizeof lanes, "%d", t.parts * VECTOR);
+    const lfuse__expr lanes = lfuse__expression("%d", t.parts * VECTOR);
     for (int i = 0; i < r->t.k->body->ninstr; i++)
-        if (lfuse__rows_reduces(r, i, 0)) lfuse__rows_put_lanes(r, indent, i, "ln", lanes);
+        if (lfuse__rows_reduces(r, i, 0)) lfuse__rows_put_lanes(r, indent, i, "ln", lanes.text);
     lfuse__team_put_segment(&t, indent, 0);
     for (int i = 0; i < r->t.k->body->ninstr; i++)
         if (lfuse__rows_reduces(r, i, 0)) lfuse__rows_put_team_fold(r, indent, i, t.width, t.parts);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a row kernel does in which sweep, and the statements that its forms share. */
-#include <stdio.h>
 #include <string.h>
 
 #include "common/base/error.h"
@@ -38,10 +37,7 @@ lfuse_status lfuse__rows_init(lfuse__rows *r, lfuse__strbuf *out, const lfuse__k
     r->nsweeps = lfuse__body_sweeps(body, r->row, r->sweeps);
     for (int i = 0; i < body->nstores; i++) r->used[body->stores[i].reg] = true;
     lfuse__body_needs(body, NULL, r->used);
-    for (int i = 0; i < body->ninstr; i++) {
-        r->of_row[i] = !r->sweeps[i].element;
-        if (r->sweeps[i].phase >= r->nphases) r->nphases = r->sweeps[i].phase + 1;
-    }
+    for (int i = 0; i < body->ninstr; i++) r->of_row[i] = !r->sweeps[i].element;
     lfuse__rows_find_look_ups(r);
     return stores_check(r);
 }
@@ -144,16 +140,14 @@ void lfuse__rows_put_elements(const lfuse__rows *r, int indent, const bool *need
 
 void lfuse__rows_put_load(const lfuse__rows *r, int indent, int j, const char *target, const char *place)
 {
-    char at[16], load[96];
+    const lfuse__expr load = lfuse__load(&r->t, j, lfuse__expression("o%d", j).text);
     lfuse__put(r->t.out, indent, "{");
     lfuse__put_row_place(&r->t, indent + 1, j, place);
-    snprintf(at, sizeof at, "o%d", j);
-    lfuse__put_load(&r->t, j, at, load, sizeof load);
     if (r->near[j] >= 0)
-        lfuse__put(r->t.out, indent + 1, "%s = k%d ? %s : ZERO_%s;", target, j, load,
+        lfuse__put(r->t.out, indent + 1, "%s = k%d ? %s : ZERO_%s;", target, j, load.text,
                    lfuse__register_word(r->t.k->operands[j].type));
     else
-        lfuse__put(r->t.out, indent + 1, "%s = %s;", target, load);
+        lfuse__put(r->t.out, indent + 1, "%s = %s;", target, load.text);
     lfuse__put(r->t.out, indent, "}");
 }
 

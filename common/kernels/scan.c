@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Scans along rows: text/scan.k, its parameters, and which mapping is for which sizes. */
-#include <stdio.h>
-#include <string.h>
-
 #include "common/base/error.h"
 #include "common/kernels/emit.h"
 #include "common/kernels/families.h"
@@ -94,30 +91,31 @@ static void put_arrays(const void *context, int which, int indent)
     }
 }
 
+/* The element at o<j>. */
+static lfuse__expr element_at(const writer *w, int j)
+{
+    return lfuse__load(&w->t, j, lfuse__expression("o%d", j).text);
+}
+
 /* The four elements from e on, where the row has them: one by one. */
 static void put_load_each(const writer *w, int indent, int j)
 {
-    char load[96], at[16];
-    snprintf(at, sizeof at, "o%d", j);
-    lfuse__put_load(&w->t, j, at, load, sizeof load);
     lfuse__put(w->t.out, 0, "#pragma unroll");
     lfuse__put(w->t.out, indent, "for (u32 i = 0; i < 4; i++) {");
     lfuse__put(w->t.out, indent + 1, "x%d[4 * h + i] = ZERO_%s;", j, type_word(w, j));
     lfuse__put(w->t.out, indent + 1, "if (e + i < length) {");
     lfuse__put_row_place(&w->t, indent + 2, j, "(e + i)");
-    lfuse__put(w->t.out, indent + 2, "x%d[4 * h + i] = %s;", j, load);
+    lfuse__put(w->t.out, indent + 2, "x%d[4 * h + i] = %s;", j, element_at(w, j).text);
     lfuse__put(w->t.out, indent + 1, "}");
     lfuse__put(w->t.out, indent, "}");
 }
 
 static void put_load_quad(const writer *w, int indent, int j)
 {
-    char at[16];
-    snprintf(at, sizeof at, "o%d", j);
     lfuse__put(w->t.out, indent, "u32 q%d[%d] = {0};", j, lfuse__block_words(&w->t, j));
     lfuse__put(w->t.out, indent, "if (e < length) {");
     lfuse__put_row_place(&w->t, indent + 1, j, "e");
-    lfuse__put_block_load(&w->t, indent + 1, j, "0", at);
+    lfuse__put_block_load(&w->t, indent + 1, j, "0", lfuse__expression("o%d", j).text);
     lfuse__put(w->t.out, indent, "}");
     lfuse__put(w->t.out, 0, "#pragma unroll");
     lfuse__put(w->t.out, indent, "for (u32 i = 0; i < 4; i++) x%d[4 * h + i] = UNPACK_%s(q%d, i);", j,
@@ -174,9 +172,6 @@ static void put_if_whole(const writer *w, int indent, int j)
 /* Behind the end of the row its last element. */
 static void put_load_spread(const writer *w, int indent, int j)
 {
-    char load[96], at[16];
-    snprintf(at, sizeof at, "o%d", j);
-    lfuse__put_load(&w->t, j, at, load, sizeof load);
     lfuse__put(w->t.out, 0, "#pragma unroll");
     lfuse__put(w->t.out, indent, "for (u32 i = 0; i < 16; i++) {");
     lfuse__put(w->t.out, indent + 1, "const %s e = line + i < length ? line + i : length - 1;", w->t.ux);
@@ -184,7 +179,7 @@ static void put_load_spread(const writer *w, int indent, int j)
     lfuse__put(w->t.out, indent + 1, "for (int l = 0; l < LANES; l++) {");
     lfuse__put(w->t.out, indent + 2, "const %s b%d = at%d[l];", w->t.ix, j, j);
     lfuse__put_row_place(&w->t, indent + 2, j, "e");
-    lfuse__put(w->t.out, indent + 2, "s_[l] = %s;", load);
+    lfuse__put(w->t.out, indent + 2, "s_[l] = %s;", element_at(w, j).text);
     lfuse__put(w->t.out, indent + 1, "}");
     lfuse__put(w->t.out, indent + 1, "x%d[i] = LANES_%s(s_);", j, type_word(w, j));
     lfuse__put(w->t.out, indent, "}");
@@ -220,9 +215,7 @@ static void put_gather(const writer *w, int indent, int i)
     const lfuse__instr *instr = &w->t.k->body->instr[i];
     const int j = instr->a;
     const char *index = lfuse__register_word(w->t.k->body->instr[instr->b].type), *own = type_word(w, j);
-    char more[48], element[64];
-    snprintf(element, sizeof element, w->across ? "(first + (u64)l) * length + e" : "(u64)row * length + e");
-    lfuse__put_look_up_offset(&w->t, i, more, sizeof more);
+    const char *element = w->across ? "(first + (u64)l) * length + e" : "(u64)row * length + e";
     lfuse__put(w->t.out, indent, "L_%s g%d;", own, i);
     lfuse__put(w->t.out, indent, "{");
     lfuse__put(w->t.out, indent + 1, "S_%s m_[LANES];", index);
@@ -235,7 +228,7 @@ static void put_gather(const writer *w, int indent, int i)
     lfuse__put_look_up(&w->t, indent + 3, i, "m_[l]", element);
     lfuse__put_row_place(&w->t, indent + 3, j, "e");
     lfuse__put(w->t.out, indent + 3, "if (n%d >= 0) s_[l] = LOAD_%s(p%d, o%d + %s);", i,
-               lfuse__memory_word(operand(w, j)->type), j, j, more);
+               lfuse__memory_word(operand(w, j)->type), j, j, lfuse__look_up_offset(&w->t, i).text);
     lfuse__put(w->t.out, indent + 2, "}");
     lfuse__put(w->t.out, indent + 1, "}");
     lfuse__put(w->t.out, indent + 1, "g%d = LANES_%s(s_);", i, own);
@@ -438,7 +431,6 @@ static lfuse_status emit(lfuse__strbuf *out, const char *name, const lfuse__kern
     };
     const int team = k->scan.team, shuffled = team < LFUSE__TEAM ? team : LFUSE__TEAM;
     const int warps = team > LFUSE__TEAM ? team / LFUSE__TEAM : 1;
-    char value[16], result[16], combine[80];
     lfuse__layout layout;
     writer w;
 
@@ -447,15 +439,14 @@ static lfuse_status emit(lfuse__strbuf *out, const char *name, const lfuse__kern
     lfuse__layout_make(k, &layout);
     LFUSE__TRY(lfuse__layout_check(k, &layout));
     LFUSE__TRY(writer_init(&w, out, k, &layout, facts));
-    snprintf(value, sizeof value, "r%d", k->body->instr[w.scan].a);
-    snprintf(result, sizeof result, "r%d", w.scan);
-    snprintf(combine, sizeof combine, "%s_combine", name);
+    const lfuse__expr value = lfuse__expression("r%d", k->body->instr[w.scan].a);
+    const lfuse__expr result = lfuse__expression("r%d", w.scan), combine = lfuse__expression("%s_combine", name);
     const lfuse__parameter parameters[] = {
         {"NAME", .word = name}, {"ITEMS", .number = items(k, facts)}, {"WORDS", .number = layout.total},
         {"BUFFERS", .number = lfuse__kernel_buffers(k)}, {"SIDE_BY_SIDE", .number = !team},
         {"SINGLE", .number = lfuse__single(facts)},
         {"T", .word = lfuse__register_word((lfuse_type)k->body->instr[w.scan].type)}, {"UX", .word = w.t.ux},
-        {"VALUE", .word = value}, {"RESULT", .word = result}, {"COMBINE", .word = combine},
+        {"VALUE", .word = value.text}, {"RESULT", .word = result.text}, {"COMBINE", .word = combine.text},
         {"ROWS", .number = layout.count}, {"LENGTH", .number = layout.length}, {"WIDTH", .number = shuffled},
         {"SEVERAL", .number = team > LFUSE__TEAM}, {"WARPS", .number = warps},
         {"TEAMS", .number = team && team < LFUSE__GROUP && warps == 1 ? LFUSE__GROUP / team : 1},

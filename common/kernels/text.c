@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Lines, heads and words of kernel texts. */
+#include <stdarg.h>
+#include <stdio.h>
+
 #include "common/base/power.h"
 #include "common/kernels/emit.h"
 
@@ -20,6 +23,16 @@ void lfuse__put(lfuse__strbuf *out, int indent, const char *format, ...)
     lfuse__strbuf_vformat(out, format, args);
     va_end(args);
     lfuse__strbuf_add(out, "\n");
+}
+
+lfuse__expr lfuse__expression(const char *format, ...)
+{
+    lfuse__expr made;
+    va_list args;
+    va_start(args, format);
+    vsnprintf(made.text, sizeof made.text, format, args);
+    va_end(args);
+    return made;
 }
 
 void lfuse__put_kernel(lfuse__strbuf *out, const char *name, int group, int words, int buffers)

@@ -37,7 +37,7 @@ static void store(sample *s, int16_t reg, int16_t to)
 
 static int16_t load(sample *s, int16_t from)
 {
-    return add(s, (lfuse__instr){.kind = LFUSE__I_LOAD, .type = s->k.operands[from].type, .a = from});
+    return add(s, (lfuse__instr){.kind = LFUSE__I_LOAD, .type = s->k.operands[from].type, .a = from, .b = -1, .c = -1});
 }
 
 static int16_t apply(sample *s, int op, lfuse_type type, int16_t a, int16_t b, int16_t c)
@@ -64,7 +64,7 @@ void sample_many(sample *s, int count, const int *ops, lfuse_type type)
     start(s, 3 + count);
     for (int i = 0; i < 3; i++) operand(s, i, type, false);
     for (int16_t i = 0; i < 3; i++) regs[i] = load(s, i);
-    mask = apply(s, LFUSE__OP_eq, LFUSE_BOOL, regs[0], regs[1], 0);
+    mask = apply(s, LFUSE__OP_eq, LFUSE_BOOL, regs[0], regs[1], -1);
     for (int n = 0; n < count; n++) {
         const lfuse__op_class klass = lfuse__ops[ops[n]].klass;
         const lfuse_type result = lfuse__op_result((lfuse__op)ops[n], type);
@@ -111,8 +111,8 @@ void sample_fused(sample *s, lfuse_type type)
     s->number_types[0] = type;
     int16_t a = load(s, 0), b = load(s, 1);
     int16_t n = add(s, (lfuse__instr){.kind = LFUSE__I_NUMBER, .type = type, .a = 0});
-    store(s, apply(s, LFUSE__OP_add, type, apply(s, LFUSE__OP_mul, type, a, n, 0), b, 0), 2);
-    store(s, apply(s, LFUSE__OP_where, type, apply(s, LFUSE__OP_lt, LFUSE_BOOL, a, b, 0), a, b), 3);
+    store(s, apply(s, LFUSE__OP_add, type, apply(s, LFUSE__OP_mul, type, a, n, -1), b, -1), 2);
+    store(s, apply(s, LFUSE__OP_where, type, apply(s, LFUSE__OP_lt, LFUSE_BOOL, a, b, -1), a, b), 3);
 }
 
 void sample_uniform(sample *s)
@@ -159,7 +159,7 @@ void sample_square(sample *s, lfuse_type type)
     operand(s, 0, type, false);
     operand(s, 1, type, true);
     int16_t a = load(s, 0);
-    store(s, apply(s, LFUSE__OP_mul, type, a, a, 0), 1);
+    store(s, apply(s, LFUSE__OP_mul, type, a, a, -1), 1);
 }
 
 void sample_look_up(sample *s, lfuse_type type, bool mapped)
@@ -176,7 +176,7 @@ void sample_look_up(sample *s, lfuse_type type, bool mapped)
     if (mapped) {
         const int16_t one = add(s, (lfuse__instr){.kind = LFUSE__I_CONST, .type = LFUSE_I32, .number = 1});
         index = add(s, (lfuse__instr){.kind = LFUSE__I_LOAD, .type = LFUSE_I32, .a = SAMPLE_MAP, .b = index});
-        index = apply(s, LFUSE__OP_add, LFUSE_I32, index, one, 0);
+        index = apply(s, LFUSE__OP_add, LFUSE_I32, index, one, -1);
     }
     store(s, add(s, (lfuse__instr){.kind = LFUSE__I_LOAD, .type = type, .a = SAMPLE_TABLE, .b = index}), SAMPLE_RESULT);
 }
