@@ -163,3 +163,11 @@ void lfuse__put_block_load(const lfuse__text *t, int indent, int j, const char *
                    bytes < 16 ? bytes : 16, j,
                    chunk, lfuse__block_words(t, j), done / 4, j, at, size, done);
 }
+
+void lfuse__put_block_store(const lfuse__text *t, int indent, int j, const char *words)
+{
+    const unsigned size = lfuse__type_bytes(t->k->operands[j].type), bytes = size * (unsigned)t->vector;
+    for (unsigned done = 0; done < bytes; done += 16)
+        lfuse__put(t->out, indent, "STOREB_%u(p%d + (i64)o%d * %u + %u, %s + %u);", bytes < 16 ? bytes : 16, j, j, size,
+                   done, words, done / 4);
+}

@@ -195,6 +195,8 @@ void lfuse__put_offset(const lfuse__text *t, int indent, const char *index, int 
 lfuse__expr lfuse__stride(const lfuse__text *t, int operand, int axis);
 /* q<j> holds `vector` elements a chunk: loads one chunk from element offset `at`. */
 void lfuse__put_block_load(const lfuse__text *t, int indent, int operand, const char *chunk, const char *at);
+/* Stores a vector, the 32-bit words of the array `words`, to o<j>. */
+void lfuse__put_block_store(const lfuse__text *t, int indent, int operand, const char *words);
 /* The element of operand j at element offset `at`, as an expression; and whether vectors of them can be loaded. */
 void lfuse__put_load(const lfuse__text *t, int j, const char *at, char *text, size_t size);
 lfuse__expr lfuse__load(const lfuse__text *t, int j, const char *at);

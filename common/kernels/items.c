@@ -69,7 +69,6 @@ static void put_loaded(const lfuse__text *t, int which, int indent, int j)
 
 static void put_store_block(const lfuse__text *t, int indent, int j)
 {
-    const unsigned size = lfuse__type_bytes(t->k->operands[j].type), bytes = size * (unsigned)t->vector;
     const int words = lfuse__block_words(t, j);
     lfuse__put(t->out, indent, "u32 w%d[%d];", j, words);
     lfuse__put(t->out, 0, "#pragma unroll");
@@ -77,9 +76,7 @@ static void put_store_block(const lfuse__text *t, int indent, int j)
     lfuse__put(t->out, 0, "#pragma unroll");
     lfuse__put(t->out, indent, "for (int v = 0; v < %d; v++) PACK_%s(w%d, v, y%d[u * %d + v]);", t->vector,
                memory_word(t, j), j, j, t->vector);
-    for (unsigned done = 0; done < bytes; done += 16)
-        lfuse__put(t->out, indent, "STOREB_%u(p%d + (i64)o%d * %u + %u, w%d + %u);", bytes < 16 ? bytes : 16, j, j,
-                   size, done, j, done / 4);
+    lfuse__put_block_store(t, indent, j, lfuse__expression("w%d", j).text);
 }
 
 static void put_stored(const lfuse__text *t, int which, int indent, int j)

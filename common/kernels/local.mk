@@ -26,7 +26,8 @@ kernel_texts = \
 	%reldir%/text/rows_fold.k %reldir%/text/rows_fold_row.k %reldir%/text/rows_item.k \
 	%reldir%/text/rows_item_segment.k %reldir%/text/rows_segments.k %reldir%/text/rows_single.k \
 	%reldir%/text/rows_single_segment.k %reldir%/text/rows_team.k %reldir%/text/rows_team_rows.k \
-	%reldir%/text/rows_team_segment.k %reldir%/text/rows_team_sweep.k %reldir%/text/scan.k %reldir%/text/scatter.k
+	%reldir%/text/rows_team_segment.k %reldir%/text/rows_team_sweep.k %reldir%/text/scan.k \
+	%reldir%/text/scan_operand.k %reldir%/text/scatter.k
 BUILT_SOURCES += $(kernel_texts:.k=.k.h)
 CLEANFILES += $(kernel_texts:.k=.k.h)
 EXTRA_DIST += $(kernel_texts)

@@ -6,6 +6,7 @@
 #include "common/kernels/template.h"
 
 #include "common/kernels/text/scan.k.h"
+#include "common/kernels/text/scan_operand.k.h"
 
 enum {
     QUAD = 4,
@@ -26,7 +27,7 @@ typedef struct writer {
     bool across, lanes;       /* SIDE_BY_SIDE; where a work-item has several lanes */
 } writer;
 
-/* ---- loads ---- */
+/* ---- operands ---- */
 
 static const lfuse__kernel_operand *operand(const writer *w, int j)
 {
@@ -91,55 +92,6 @@ static void put_arrays(const void *context, int which, int indent)
     }
 }
 
-/* The element at o<j>. */
-static lfuse__expr element_at(const writer *w, int j)
-{
-    return lfuse__load(&w->t, j, lfuse__expression("o%d", j).text);
-}
-
-/* The four elements from e on, where the row has them: one by one. */
-static void put_load_each(const writer *w, int indent, int j)
-{
-    lfuse__put(w->t.out, 0, "#pragma unroll");
-    lfuse__put(w->t.out, indent, "for (u32 i = 0; i < 4; i++) {");
-    lfuse__put(w->t.out, indent + 1, "x%d[4 * h + i] = ZERO_%s;", j, type_word(w, j));
-    lfuse__put(w->t.out, indent + 1, "if (e + i < length) {");
-    lfuse__put_row_place(&w->t, indent + 2, j, "(e + i)");
-    lfuse__put(w->t.out, indent + 2, "x%d[4 * h + i] = %s;", j, element_at(w, j).text);
-    lfuse__put(w->t.out, indent + 1, "}");
-    lfuse__put(w->t.out, indent, "}");
-}
-
-static void put_load_quad(const writer *w, int indent, int j)
-{
-    lfuse__put(w->t.out, indent, "u32 q%d[%d] = {0};", j, lfuse__block_words(&w->t, j));
-    lfuse__put(w->t.out, indent, "if (e < length) {");
-    lfuse__put_row_place(&w->t, indent + 1, j, "e");
-    lfuse__put_block_load(&w->t, indent + 1, j, "0", lfuse__expression("o%d", j).text);
-    lfuse__put(w->t.out, indent, "}");
-    lfuse__put(w->t.out, 0, "#pragma unroll");
-    lfuse__put(w->t.out, indent, "for (u32 i = 0; i < 4; i++) x%d[4 * h + i] = UNPACK_%s(q%d, i);", j,
-               lfuse__memory_word(operand(w, j)->type), j);
-}
-
-static void put_loads(const void *context, int which, int indent)
-{
-    const writer *w = context;
-    (void)which;
-    for (int j = 0; j < w->t.k->noperands; j++) {
-        if (!w->t.loaded[j]) continue;
-        if (!lfuse__in_blocks(operand(w, j))) {
-            put_load_each(w, indent, j);
-            continue;
-        }
-        lfuse__put(w->t.out, indent, "if (W(%d)) {", w->t.layout->flags);
-        put_load_quad(w, indent + 1, j);
-        lfuse__put(w->t.out, indent, "} else {");
-        put_load_each(w, indent + 1, j);
-        lfuse__put(w->t.out, indent, "}");
-    }
-}
-
 /* Whether lines of the operand are read, and stored, along the row and transposed. */
 static bool transposes(const writer *w, int j)
 {
@@ -147,64 +99,63 @@ static bool transposes(const writer *w, int j)
     return w->lanes && lfuse__in_blocks(operand(w, j)) && (type == LFUSE_F32 || type == LFUSE_F64);
 }
 
-/* t_[l]: element l of 16 rows, of what was row l of 16 elements; or the other way round. */
-static void put_transpose(const writer *w, int indent, const char *word)
+/* Of scan_operand.k. */
+typedef struct access {
+    const lfuse__text *t;
+    int j;
+} access;
+
+enum { OFFSET, OFFSET_OF_I, LOAD_QUAD, STORE_QUAD };
+
+static void put_access(const void *context, int which, int indent)
 {
-    lfuse__strbuf *out = w->t.out;
-    lfuse__put(out, indent, "for (int s = 0; s < 2; s++) {");
-    for (int back = 0; back < 2; back++) {
-        const char *from = back ? "u_" : "t_", *to = back ? "t_" : "u_";
-        lfuse__put(out, indent + 1, "for (int r = 0; r < 8; r++) {");
-        lfuse__put(out, indent + 2, "%s[2 * r] = ZIPL_%s(%s[r], %s[r + 8]);", to, word, from, from);
-        lfuse__put(out, indent + 2, "%s[2 * r + 1] = ZIPH_%s(%s[r], %s[r + 8]);", to, word, from, from);
-        lfuse__put(out, indent + 1, "}");
+    const access *a = context;
+    const lfuse__expr at = lfuse__expression("o%d", a->j), quad = lfuse__expression("q%d", a->j);
+    switch (which) {
+    case OFFSET: lfuse__put_row_place(a->t, indent, a->j, "e"); break;
+    case OFFSET_OF_I: lfuse__put_row_place(a->t, indent, a->j, "(e + i)"); break;
+    case LOAD_QUAD: lfuse__put_block_load(a->t, indent, a->j, "0", at.text); break;
+    case STORE_QUAD: lfuse__put_block_store(a->t, indent, a->j, quad.text); break;
     }
-    lfuse__put(out, indent, "}");
 }
 
-/* What follows is for whole lines of as many rows as there are lanes; behind an else, for the others. */
-static void put_if_whole(const writer *w, int indent, int j)
+enum { LOAD, STORE, LOAD_LANES, STORE_LANES };
+
+static void put_operand(const writer *w, int which, int indent, int j)
 {
-    lfuse__put(w->t.out, indent, "if (first + LANES <= rows && line + 16 <= length) {");
-    lfuse__put(w->t.out, indent + 1, "L_%s t_[16], u_[16];", type_word(w, j));
+    static const lfuse__place places[] = {
+        {"OFFSET", put_access, OFFSET}, {"OFFSET_OF_I", put_access, OFFSET_OF_I},
+        {"LOAD_QUAD", put_access, LOAD_QUAD}, {"STORE_QUAD", put_access, STORE_QUAD}, {NULL, NULL, 0},
+    };
+    const access one = {&w->t, j};
+    const lfuse__expr p = lfuse__expression("p%d", j), b = lfuse__expression("b%d", j), o = lfuse__expression("o%d", j);
+    const lfuse__expr x = lfuse__expression("x%d", j), y = lfuse__expression("y%d", j), q = lfuse__expression("q%d", j);
+    const lfuse__expr at = lfuse__expression("at%d", j), element = lfuse__load(&w->t, j, o.text);
+    const lfuse__parameter parameters[] = {
+        {"LOAD", .number = which == LOAD}, {"STORE", .number = which == STORE},
+        {"LOAD_LANES", .number = which == LOAD_LANES}, {"STORE_LANES", .number = which == STORE_LANES},
+        {"P", .word = p.text}, {"B", .word = b.text}, {"O", .word = o.text}, {"AT", .word = at.text},
+        {"X", .word = x.text}, {"Y", .word = y.text}, {"Q", .word = q.text}, {"ELEMENT", .word = element.text},
+        {"TYPE", .word = lfuse__memory_word(operand(w, j)->type)}, {"T", .word = type_word(w, j)},
+        {"UX", .word = w->t.ux}, {"IX", .word = w->t.ix}, {"WORDS", .number = lfuse__block_words(&w->t, j)},
+        {"BLOCKS", .number = lfuse__in_blocks(operand(w, j))}, {"FLAGS", .number = w->t.layout->flags},
+        {"TRANSPOSES", .number = which >= LOAD_LANES && transposes(w, j)}, {NULL},
+    };
+    lfuse__put_text(w->t.out, indent, lfuse__text_scan_operand, parameters, places, &one);
 }
 
-/* Behind the end of the row its last element. */
-static void put_load_spread(const writer *w, int indent, int j)
-{
-    lfuse__put(w->t.out, 0, "#pragma unroll");
-    lfuse__put(w->t.out, indent, "for (u32 i = 0; i < 16; i++) {");
-    lfuse__put(w->t.out, indent + 1, "const %s e = line + i < length ? line + i : length - 1;", w->t.ux);
-    lfuse__put(w->t.out, indent + 1, "S_%s s_[LANES];", type_word(w, j));
-    lfuse__put(w->t.out, indent + 1, "for (int l = 0; l < LANES; l++) {");
-    lfuse__put(w->t.out, indent + 2, "const %s b%d = at%d[l];", w->t.ix, j, j);
-    lfuse__put_row_place(&w->t, indent + 2, j, "e");
-    lfuse__put(w->t.out, indent + 2, "s_[l] = %s;", element_at(w, j).text);
-    lfuse__put(w->t.out, indent + 1, "}");
-    lfuse__put(w->t.out, indent + 1, "x%d[i] = LANES_%s(s_);", j, type_word(w, j));
-    lfuse__put(w->t.out, indent, "}");
-}
-
-static void put_load_lanes(const void *context, int which, int indent)
+static void put_loads(const void *context, int which, int indent)
 {
     const writer *w = context;
-    (void)which;
-    for (int j = 0; j < w->t.k->noperands; j++) {
-        if (!w->t.loaded[j]) continue;
-        if (!transposes(w, j)) {
-            put_load_spread(w, indent, j);
-            continue;
-        }
-        put_if_whole(w, indent, j);
-        lfuse__put(w->t.out, indent + 1, "for (int l = 0; l < 16; l++)");
-        lfuse__put(w->t.out, indent + 2, "t_[l] = LOADL_%s(p%d, (i64)at%d[l] + (i64)line);",
-                   lfuse__memory_word(operand(w, j)->type), j, j);
-        put_transpose(w, indent + 1, type_word(w, j));
-        lfuse__put(w->t.out, indent + 1, "for (int l = 0; l < 16; l++) x%d[l] = t_[l];", j);
-        lfuse__put(w->t.out, indent, "} else {");
-        put_load_spread(w, indent + 1, j);
-        lfuse__put(w->t.out, indent, "}");
-    }
+    for (int j = 0; j < w->t.k->noperands; j++)
+        if (w->t.loaded[j]) put_operand(w, which, indent, j);
+}
+
+static void put_stores(const void *context, int which, int indent)
+{
+    const writer *w = context;
+    for (int j = 0; j < w->t.k->noperands; j++)
+        if (w->t.stored[j]) put_operand(w, which, indent, j);
 }
 
 /* ---- the body ---- */
@@ -264,90 +215,6 @@ static void put_finish(const void *context, int which, int indent)
     for (int i = 0; i < body->nstores; i++)
         lfuse__put(w->t.out, indent, w->across ? "y%d[k] = r%d;" : "y%d[i] = r%d;", body->stores[i].operand,
                    body->stores[i].reg);
-}
-
-/* ---- stores ---- */
-
-static void put_store_each(const writer *w, int indent, int j)
-{
-    lfuse__put(w->t.out, 0, "#pragma unroll");
-    lfuse__put(w->t.out, indent, "for (u32 i = 0; i < 4; i++)");
-    lfuse__put(w->t.out, indent + 1, "if (e + i < length) {");
-    lfuse__put_row_place(&w->t, indent + 2, j, "(e + i)");
-    lfuse__put(w->t.out, indent + 2, "STORE_%s(p%d, o%d, y%d[i]);", lfuse__memory_word(operand(w, j)->type), j, j, j);
-    lfuse__put(w->t.out, indent + 1, "}");
-}
-
-static void put_store_quad(const writer *w, int indent, int j)
-{
-    const unsigned size = lfuse__type_bytes(operand(w, j)->type), bytes = size * QUAD;
-    const int words = lfuse__block_words(&w->t, j);
-    lfuse__put(w->t.out, indent, "if (e < length) {");
-    lfuse__put_row_place(&w->t, indent + 1, j, "e");
-    lfuse__put(w->t.out, indent + 1, "u32 w_[%d] = {0};", words);
-    lfuse__put(w->t.out, 0, "#pragma unroll");
-    lfuse__put(w->t.out, indent + 1, "for (int v = 0; v < 4; v++) PACK_%s(w_, v, y%d[v]);",
-               lfuse__memory_word(operand(w, j)->type), j);
-    for (unsigned done = 0; done < bytes; done += 16)
-        lfuse__put(w->t.out, indent + 1, "STOREB_%u(p%d + (i64)o%d * %u + %u, w_ + %u);", bytes < 16 ? bytes : 16, j, j,
-                   size, done, done / 4);
-    lfuse__put(w->t.out, indent, "}");
-}
-
-static void put_stores(const void *context, int which, int indent)
-{
-    const writer *w = context;
-    (void)which;
-    for (int j = 0; j < w->t.k->noperands; j++) {
-        if (!w->t.stored[j]) continue;
-        if (!lfuse__in_blocks(operand(w, j))) {
-            put_store_each(w, indent, j);
-            continue;
-        }
-        lfuse__put(w->t.out, indent, "if (W(%d)) {", w->t.layout->flags);
-        put_store_quad(w, indent + 1, j);
-        lfuse__put(w->t.out, indent, "} else {");
-        put_store_each(w, indent + 1, j);
-        lfuse__put(w->t.out, indent, "}");
-    }
-}
-
-static void put_store_spread(const writer *w, int indent, int j)
-{
-    lfuse__put(w->t.out, 0, "#pragma unroll");
-    lfuse__put(w->t.out, indent, "for (u32 i = 0; i < 16; i++) {");
-    lfuse__put(w->t.out, indent + 1, "const %s e = line + i;", w->t.ux);
-    lfuse__put(w->t.out, indent + 1, "S_%s s_[LANES];", type_word(w, j));
-    lfuse__put(w->t.out, indent + 1, "if (e >= length) continue;");
-    lfuse__put(w->t.out, indent + 1, "SPREAD_%s(s_, y%d[i]);", type_word(w, j), j);
-    lfuse__put(w->t.out, indent + 1, "for (int l = 0; l < LANES && first + (u64)l < rows; l++) {");
-    lfuse__put(w->t.out, indent + 2, "const %s b%d = at%d[l];", w->t.ix, j, j);
-    lfuse__put_row_place(&w->t, indent + 2, j, "e");
-    lfuse__put(w->t.out, indent + 2, "STORE_%s(p%d, o%d, s_[l]);", lfuse__memory_word(operand(w, j)->type), j, j);
-    lfuse__put(w->t.out, indent + 1, "}");
-    lfuse__put(w->t.out, indent, "}");
-}
-
-static void put_store_lanes(const void *context, int which, int indent)
-{
-    const writer *w = context;
-    (void)which;
-    for (int j = 0; j < w->t.k->noperands; j++) {
-        if (!w->t.stored[j]) continue;
-        if (!transposes(w, j)) {
-            put_store_spread(w, indent, j);
-            continue;
-        }
-        put_if_whole(w, indent, j);
-        lfuse__put(w->t.out, indent + 1, "for (int l = 0; l < 16; l++) t_[l] = y%d[l];", j);
-        put_transpose(w, indent + 1, type_word(w, j));
-        lfuse__put(w->t.out, indent + 1, "for (int l = 0; l < 16; l++)");
-        lfuse__put(w->t.out, indent + 2, "STOREL_%s(p%d, (i64)at%d[l] + (i64)line, t_[l]);",
-                   lfuse__memory_word(operand(w, j)->type), j, j);
-        lfuse__put(w->t.out, indent, "} else {");
-        put_store_spread(w, indent + 1, j);
-        lfuse__put(w->t.out, indent, "}");
-    }
 }
 
 /* ---- the kernel ---- */
@@ -426,8 +293,9 @@ static lfuse_status emit(lfuse__strbuf *out, const char *name, const lfuse__kern
 {
     static const lfuse__place places[] = {
         {"MEMORY", put_memory, 0}, {"ROW", put_row, 0}, {"LANES", put_lanes, 0}, {"ARRAYS", put_arrays, 0},
-        {"LOAD", put_loads, 0}, {"LOAD_LANES", put_load_lanes, 0}, {"MAKE", put_make, 0}, {"FINISH", put_finish, 0},
-        {"STORE", put_stores, 0}, {"STORE_LANES", put_store_lanes, 0}, {NULL, NULL, 0},
+        {"LOAD", put_loads, LOAD}, {"LOAD_LANES", put_loads, LOAD_LANES}, {"MAKE", put_make, 0},
+        {"FINISH", put_finish, 0}, {"STORE", put_stores, STORE}, {"STORE_LANES", put_stores, STORE_LANES},
+        {NULL, NULL, 0},
     };
     const int team = k->scan.team, shuffled = team < LFUSE__TEAM ? team : LFUSE__TEAM;
     const int warps = team > LFUSE__TEAM ? team / LFUSE__TEAM : 1;
