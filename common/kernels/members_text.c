@@ -145,7 +145,7 @@ static void put_item(const void *context, int store, int indent)
     item.t.pitch = "pitch";
     item.t.ix = "i64";
     item.t.ux = "u64";
-    if (store) lfuse__rows_put_keep(&item, indent, "cell");
+    if (store) lfuse__rows_put_file(&(lfuse__rows_file){.r = &item}, indent, "\n\n@KEEP(lane[0], cell)@\n", NULL, NULL);
     else lfuse__rows_put_item_segment(&item, indent);
 }
 

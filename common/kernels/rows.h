@@ -88,14 +88,15 @@ void lfuse__rows_put_gather(const lfuse__rows *r, int indent, int i, lfuse__lane
 void lfuse__rows_put_lanes(const lfuse__rows *r, int indent, int i, const char *letter, const char *count);
 /* r<i> from a<i> and m<i>. */
 void lfuse__rows_put_result(const lfuse__rows *r, int indent, int i);
-/* a<i>, m<i>: what an empty row gives. */
-void lfuse__rows_put_empty(const lfuse__rows *r, int indent, int i);
 /* A sweep by rows_segments.k: `put_segment` fills its place, `count` is the type of a number of elements. */
 void lfuse__rows_put_segments(const lfuse__rows *r, int indent, int sweep, const char *count,
                               void (*put_segment)(const void *context, int which, int indent));
-/* PARTIAL and FOLD: l<i>[0] to where the results of segment `cell` = row * segments + number are, behind z. */
-void lfuse__rows_put_keep(const lfuse__rows *r, int indent, const char *cell);
-/* `to` from there; `guard` (NULL: none): an expression, the identity where it is 0. */
+/*
+ * PARTIAL and FOLD: bytes a segment of what stands before the results of REDUCE i, or before their indices, which come
+ * behind the values; of all where i is ninstr.
+ */
+unsigned lfuse__rows_partial_bytes(const lfuse__rows *r, int i, bool index);
+/* `to` from the results of segment `cell`; `guard` (NULL: none): an expression, the identity where it is 0. */
 void lfuse__rows_put_fetch(const lfuse__rows *r, int indent, int i, lfuse__lane to, const char *cell,
                            const char *guard);
 /* target = element `place` of operand j of the row. */

@@ -26,6 +26,7 @@ static const struct {
 typedef struct field {
     const char *type;
     const char *identity;
+    unsigned before; /* bytes a segment of the partial results that stand before it */
     char x[64], y[64], function[32]; /* of the first, the last and the second argument of a statement */
 } field;
 
@@ -81,7 +82,8 @@ static void expand(const char *argument, int i, bool index, char *text, size_t s
 static field field_of(const lfuse__rows *r, int i, bool index, const call *c)
 {
     field f = {.type = index ? r->t.ix : lfuse__rows_word(r, i),
-               .identity = index ? lfuse__rows_no_index(r) : lfuse__rows_identity(r, i)};
+               .identity = index ? lfuse__rows_no_index(r) : lfuse__rows_identity(r, i),
+               .before = lfuse__rows_partial_bytes(r, i, index)};
 
     expand(c->at[0], i, index, f.x, sizeof f.x);
     expand(c->at[c->last], i, index, f.y, sizeof f.y);
@@ -103,15 +105,35 @@ static const struct {
     {"CLEAR", "\n\nX = IDENTITY;\n"},      /* (lane[0]): nothing gathered */
     {"COPY", "\n\nX = Y;\n"},              /* (to, from) */
     {"LET", "\n\nconst L_T X = F(Y);\n"},  /* (half, HALF8, lane[0]): declared */
+    {"EMPTY", "\n\n"                       /* (total): declared, with what an empty row gives */
+              "#if IS_ZERO\n"
+              "L_T X = SPLAT_T(ZERO_T);\n"
+              "#else\n"
+              "L_T X = IDENTITY;\n"
+              "#endif\n"},
+    {"KEEP", "\n\n"                        /* (lane[0], cell): to the partial results */
+             "#if LANES_ARE_ROWS\n"
+             "{\n"
+             "    S_T one[LANES];\n"
+             "    SPREAD_T(one, X);\n"
+             "    for (int l = 0; l < count; l++) STORE_T(z + cells * BEFORE, ARG + l * segments, one[l]);\n"
+             "}\n"
+             "#else\n"
+             "STORE_T(z + cells * BEFORE, ARG, FIRST_T(X));\n"
+             "#endif\n"},
 };
 
 static void put_simple(const lfuse__rows *r, int indent, int i, const call *c, const char *text)
 {
     for (int index = 0; index <= lfuse__rows_indexed(r, i); index++) {
         const field f = field_of(r, i, index, c);
+        const bool zero = index || r->t.k->body->instr[i].op == LFUSE__REDUCE_SUM;
         const lfuse__parameter parameters[] = {{"T", .word = f.type}, {"IDENTITY", .word = f.identity},
                                                {"X", .word = f.x}, {"Y", .word = f.y}, {"ARG", .word = c->at[1]},
-                                               {"F", .word = f.function}, {NULL}};
+                                               {"F", .word = f.function}, {"IS_ZERO", .number = zero},
+                                               {"BEFORE", .number = (int)f.before},
+                                               {"LANES_ARE_ROWS", .number = r->across && r->facts->vector_lanes},
+                                               {NULL}};
         lfuse__put_text(r->t.out, indent, text, parameters, NULL, NULL);
     }
 }
@@ -131,13 +153,6 @@ static void put_combine(const lfuse__rows *r, int indent, int i, const call *c)
 {
     char to[3], low[3], high[3];
     lfuse__rows_put_combine(r, indent, i, lane_of(c->at[0], to), lane_of(c->at[1], low), lane_of(c->at[2], high));
-}
-
-/* EMPTY(total): declared, with what an empty row gives. */
-static void put_empty(const lfuse__rows *r, int indent, int i, const call *c)
-{
-    (void)c;
-    lfuse__rows_put_empty(r, indent, i);
 }
 
 /* RESULT(total): the register of the row. */
@@ -188,9 +203,8 @@ static const struct {
     const char *name;
     put_one *put;
 } others[] = {
-    {"DECLARE", put_declare}, {"COMBINE", put_combine}, {"EMPTY", put_empty},     {"RESULT", put_result},
-    {"TOTAL", put_total},     {"FETCH", put_fetch},     {"SUBTREE", put_subtree}, {"FOLD_LANES", put_fold_lanes},
-    {"BUTTERFLY", put_butterfly},
+    {"DECLARE", put_declare}, {"COMBINE", put_combine}, {"RESULT", put_result},         {"TOTAL", put_total},
+    {"FETCH", put_fetch},     {"SUBTREE", put_subtree}, {"FOLD_LANES", put_fold_lanes}, {"BUTTERFLY", put_butterfly},
 };
 
 /* Once for each REDUCE that is meant: of the sweep, or of all sweeps; the one with a number behind the name alone. */
@@ -237,9 +251,8 @@ static bool put_statement(const void *context, int indent, const char *text)
         if (!strcmp(simple[n].name, c.name)) return put_each(f, indent, &c, NULL, simple[n].text);
     for (size_t n = 0; n < sizeof others / sizeof *others; n++)
         if (!strcmp(others[n].name, c.name)) return put_each(f, indent, &c, others[n].put, NULL);
-    /* KEEP(cell): lane[0] goes to the partial results. COUNT(lane[0]): the result of a segment joins the counter. */
-    if (!strcmp(c.name, "KEEP")) lfuse__rows_put_keep(f->r, indent, c.at[0]);
-    else if (!strcmp(c.name, "COUNT")) put_counter(f, indent, ADD, c.at[0]);
+    /* COUNT(lane[0]): the result of a segment joins the counter. */
+    if (!strcmp(c.name, "COUNT")) put_counter(f, indent, ADD, c.at[0]);
     else return false;
     return true;
 }

@@ -153,16 +153,6 @@ void lfuse__rows_put_result(const lfuse__rows *r, int indent, int i)
         lfuse__put(r->t.out, indent, "const L_%s r%d = SPLAT_%s(FIRST_%s(a%d));", w, i, w, w, i);
 }
 
-void lfuse__rows_put_empty(const lfuse__rows *r, int indent, int i)
-{
-    const char *w = lfuse__rows_word(r, i);
-    if (r->t.k->body->instr[i].op == LFUSE__REDUCE_SUM)
-        lfuse__put(r->t.out, indent, "L_%s a%d = SPLAT_%s(ZERO_%s);", w, i, w, w);
-    else
-        lfuse__put(r->t.out, indent, "L_%s a%d = %s;", w, i, lfuse__rows_identity(r, i));
-    if (lfuse__rows_indexed(r, i)) lfuse__put(r->t.out, indent, "L_%s m%d = SPLAT_%s(0);", r->t.ix, i, r->t.ix);
-}
-
 void lfuse__rows_put_segments(const lfuse__rows *r, int indent, int sweep, const char *count,
                               void (*put_segment)(const void *context, int which, int indent))
 {
@@ -173,10 +163,9 @@ void lfuse__rows_put_segments(const lfuse__rows *r, int indent, int sweep, const
     lfuse__rows_put_file(&file, indent, lfuse__text_rows_segments, parameters, places);
 }
 
-/* Bytes a segment of what stands before REDUCE i's results, values and then indices; of all where i is ninstr. */
-static unsigned partial_bytes(const lfuse__rows *r, int i)
+unsigned lfuse__rows_partial_bytes(const lfuse__rows *r, int i, bool index)
 {
-    unsigned bytes = 0;
+    unsigned bytes = index ? lfuse__type_bytes(gathered_type(r, i)) : 0;
     for (int n = 0; n < i; n++)
         if (lfuse__rows_reduces(r, n, 0))
             bytes += lfuse__type_bytes(gathered_type(r, n)) +
@@ -189,43 +178,12 @@ uint64_t lfuse__rows_partials(const lfuse__kernel_class *k, const lfuse__facts *
     lfuse__rows r;
     const uint64_t segments = (length + LFUSE__SEGMENT - 1) / LFUSE__SEGMENT;
     if (lfuse__rows_init(&r, NULL, k, &k->rows, NULL, facts)) return 0;
-    return (rows * segments + 15) / 16 * 16 * partial_bytes(&r, k->body->ninstr);
-}
-
-void lfuse__rows_put_keep(const lfuse__rows *r, int indent, const char *cell)
-{
-    for (int i = 0; i < r->t.k->body->ninstr; i++) {
-        const char *w = lfuse__rows_word(r, i);
-        const unsigned before = lfuse__rows_reduces(r, i, 0) ? partial_bytes(r, i) : 0;
-        if (!lfuse__rows_reduces(r, i, 0)) continue;
-        if (r->across && r->facts->vector_lanes) {
-            lfuse__put(r->t.out, indent, "{");
-            lfuse__put(r->t.out, indent + 1, "S_%s e%d[LANES];", w, i);
-            lfuse__put(r->t.out, indent + 1, "SPREAD_%s(e%d, l%d[0]);", w, i, i);
-            lfuse__put(r->t.out, indent + 1,
-                       "for (int l = 0; l < count; l++) STORE_%s(z + cells * %u, %s + l * segments, e%d[l]);",
-                       w, before, cell, i);
-            if (lfuse__rows_indexed(r, i)) {
-                lfuse__put(r->t.out, indent + 1, "S_%s k%d[LANES];", r->t.ix, i);
-                lfuse__put(r->t.out, indent + 1, "SPREAD_%s(k%d, n%d[0]);", r->t.ix, i, i);
-                lfuse__put(r->t.out, indent + 1,
-                           "for (int l = 0; l < count; l++) STORE_%s(z + cells * %u, %s + l * segments, k%d[l]);",
-                           r->t.ix, before + lfuse__type_bytes(gathered_type(r, i)), cell, i);
-            }
-            lfuse__put(r->t.out, indent, "}");
-            continue;
-        }
-        lfuse__put(r->t.out, indent, "STORE_%s(z + cells * %u, %s, FIRST_%s(l%d[0]));", w, before, cell, w, i);
-        if (lfuse__rows_indexed(r, i))
-            lfuse__put(r->t.out, indent, "STORE_%s(z + cells * %u, %s, FIRST_%s(n%d[0]));", r->t.ix,
-                       before + lfuse__type_bytes(gathered_type(r, i)), cell, r->t.ix, i);
-    }
+    return (rows * segments + 15) / 16 * 16 * lfuse__rows_partial_bytes(&r, k->body->ninstr, false);
 }
 
 void lfuse__rows_put_fetch(const lfuse__rows *r, int indent, int i, lfuse__lane to, const char *cell, const char *guard)
 {
     const char *w = lfuse__rows_word(r, i), *x = r->t.ix;
-    const unsigned before = partial_bytes(r, i);
     if (guard) {
         lfuse__put(r->t.out, indent, "%s = %s;", lane(to, i, false).text, lfuse__rows_identity(r, i));
         if (lfuse__rows_indexed(r, i))
@@ -233,9 +191,9 @@ void lfuse__rows_put_fetch(const lfuse__rows *r, int indent, int i, lfuse__lane 
         lfuse__put(r->t.out, indent, "if (%s) {", guard);
     }
     lfuse__put(r->t.out, indent + (guard != NULL), "%s = SPLAT_%s(LOAD_%s(z + cells * %u, %s));",
-               lane(to, i, false).text, w, w, before, cell);
+               lane(to, i, false).text, w, w, lfuse__rows_partial_bytes(r, i, false), cell);
     if (lfuse__rows_indexed(r, i))
         lfuse__put(r->t.out, indent + (guard != NULL), "%s = SPLAT_%s(LOAD_%s(z + cells * %u, %s));",
-                   lane(to, i, true).text, x, x, before + lfuse__type_bytes(gathered_type(r, i)), cell);
+                   lane(to, i, true).text, x, x, lfuse__rows_partial_bytes(r, i, true), cell);
     if (guard) lfuse__put(r->t.out, indent, "}");
 }
