@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 libfuse_core_la_SOURCES += \
-	%reldir%/arena.c %reldir%/arena.h \
+	%reldir%/arena.c %reldir%/arena.h %reldir%/array.c %reldir%/array.h \
 	%reldir%/clock.h \
 	%reldir%/costs.c %reldir%/costs.h \
 	%reldir%/epilogue.h %reldir%/env.c %reldir%/env.h \

@@ -234,7 +234,8 @@ struct lfuse_stream {
     lfuse__range lent_part;
     void *recording;
     lfuse__watched *watched; /* report.c */
-    int nwatched, watched_capacity;
+    int nwatched;
+    size_t watched_capacity;
     lfuse__native *making;   /* between native begin and end: launches are counted when the graph is launched */
     uint64_t graph_launches;
     lfuse__noting noting;    /* what happens to what is submitted meanwhile */

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/array.h"
+
 enum {
     LAUNCH_WORDS = 5, /* before the buffers: groups, group, local bytes, buffers, words */
     GEMM_WORDS = 7    /* before the inputs of the epilogue: alpha, beta, A, B, D, workspace, whether there is one */
@@ -38,20 +40,6 @@ bool lfuse__nodes_alike(const lfuse__nodes *a, const lfuse__nodes *b)
     return true;
 }
 
-static lfuse_status grow(void **array, size_t *capacity, size_t needed, size_t element)
-{
-    size_t more = *capacity ? *capacity : 16;
-    void *p;
-
-    if (needed <= *capacity) return LFUSE_OK;
-    while (more < needed) more *= 2;
-    p = realloc(*array, more * element);
-    if (!p) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%zu words of a native graph)", more);
-    *array = p;
-    *capacity = more;
-    return LFUSE_OK;
-}
-
 /* ---- noting ---- */
 
 /* Where the words of the next command go, or are compared: NULL when it is no fit, and then of no interest. */
@@ -67,8 +55,8 @@ static lfuse_status open_node(lfuse__noting *n, lfuse__node_kind kind, uint64_t 
         if (n->fits) *node = next;
         return LFUSE_OK;
     }
-    LFUSE__TRY(grow((void **)&all->at, &all->capacity, all->count + 1, sizeof *all->at));
-    LFUSE__TRY(grow((void **)&all->words, &all->word_capacity, all->nwords + nwords, sizeof *all->words));
+    LFUSE__TRY(lfuse__array_grow(&all->at, &all->capacity, all->count + 1, sizeof *all->at));
+    LFUSE__TRY(lfuse__array_grow(&all->words, &all->word_capacity, all->nwords + nwords, sizeof *all->words));
     *node = &all->at[all->count++];
     **node = (lfuse__node){ .kind = kind, .serial = serial, .kernel = kernel, .first = all->nwords, .nwords = nwords };
     all->nwords += nwords;

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/array.h"
+
 /* The words of a buffer, as the prelude's LOOK_UP writes them. */
 enum { CLAIMED, REPORTER, ELEMENT, INDEX, EXTENT };
 
@@ -63,14 +65,7 @@ static lfuse__watched *find(lfuse_stream *s, const lfuse__reports *r)
 
 static lfuse_status add(lfuse_stream *s, lfuse__reports *r, lfuse__watched **added)
 {
-    const int capacity = s->watched_capacity ? 2 * s->watched_capacity : 8;
-
-    if (s->nwatched == s->watched_capacity) {
-        lfuse__watched *more = realloc(s->watched, (size_t)capacity * sizeof *more);
-        if (!more) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%d look-ups)", capacity);
-        s->watched = more;
-        s->watched_capacity = capacity;
-    }
+    LFUSE__TRY(lfuse__array_grow(&s->watched, &s->watched_capacity, (size_t)s->nwatched + 1, sizeof *s->watched));
     *added = &s->watched[s->nwatched++];
     **added = (lfuse__watched){ .reports = r };
     atomic_fetch_add_explicit(&r->references, 1, memory_order_relaxed);

@@ -122,10 +122,10 @@ struct lfuse_instance {
     double *group_scalars; /* [groups][nnames] of the last run */
     int64_t *group_counts; /* [nnames] how many numbers a scalar may have but one; 0: no more, -1: any number */
 
-    int noperations, operation_capacity;
+    int noperations, nbuffers;
     lfuse__operation *operations;
-    int nbuffers, buffer_capacity;
     lfuse__instance_buffer *buffers;
+    size_t operation_capacity, buffer_capacity;
     uint64_t scratch_bytes, prepare_bytes; /* `prepare_bytes`: what the operations that prepare need of that */
     lfuse__reports *reports; /* of its kernels' look-ups; NULL: none */
     lfuse__range *lent;   /* the run's scratch, where that is a recording's own and not the stream's */

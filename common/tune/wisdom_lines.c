@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/array.h"
 #include "common/base/error.h"
 #include "common/base/hash.h"
 #include "common/base/real.h"
@@ -152,16 +153,8 @@ static void drop_oldest(lfuse__wisdom *w)
 
 static lfuse_status append(lfuse__wisdom *w, const lfuse__wisdom_line *line)
 {
-    const size_t capacity = w->capacity ? 2 * w->capacity : 16;
-    lfuse__wisdom_line *grown;
-
     if (w->count == LFUSE__WISDOM_MOST_LINES) drop_oldest(w);
-    if (w->count == w->capacity) {
-        grown = realloc(w->lines, capacity * sizeof *grown);
-        if (!grown) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%zu bytes)", capacity * sizeof *grown);
-        w->lines = grown;
-        w->capacity = capacity;
-    }
+    LFUSE__TRY(lfuse__array_grow(&w->lines, &w->capacity, w->count + 1, sizeof *w->lines));
     w->lines[w->count++] = *line;
     return LFUSE_OK;
 }

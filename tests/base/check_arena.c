@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/base/arena.h"
+#include "common/base/array.h"
 
 #include <stdalign.h>
 
 #include "common/base/error.h"
 #include "tests/support/main.h"
+#include "tests/support/status.h"
 
 enum { ARRAYS = 50 };
 
@@ -39,6 +41,23 @@ TEST(too_large)
     ck_assert_ptr_null(lfuse__arena_array(&arena, SIZE_MAX / 2, 4));
     ck_says("out of host memory");
     ck_assert_ptr_null(arena.last);
+}
+
+TEST(an_array_grows_and_stays)
+{
+    size_t capacity = 0;
+    int *array = NULL;
+
+    for (size_t n = 0; n < 100; n++) {
+        ck_ok(lfuse__array_grow(&array, &capacity, n + 1, sizeof *array));
+        ck_assert_uint_gt(capacity, n);
+        ck_assert_int_eq(array[n], 0);
+        array[n] = (int)n + 1;
+        for (size_t i = 0; i <= n; i++) ck_assert_int_eq(array[i], (int)i + 1);
+    }
+    ck_refused(lfuse__array_grow(&array, &capacity, SIZE_MAX / 2, sizeof *array), LFUSE_ERR_MEMORY);
+    ck_assert_int_eq(array[99], 100);
+    free(array);
 }
 
 TEST_SUITE("base", CK_FORK)

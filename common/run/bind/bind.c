@@ -31,14 +31,23 @@ static const char *binding_word(lfuse_binding_kind kind)
     return kind >= LFUSE_BIND_TENSOR && kind <= LFUSE_BIND_SCALARS ? words[kind] : "no known kind";
 }
 
-/* The position of the binding is the likeliest place for its name. -1: unknown. */
-static int find_name(const lfuse_plan *plan, const char *name, int position)
+int lfuse__bind_name(const lfuse_plan *plan, const char *name, int likely)
 {
     int i;
 
-    if (position < plan->nnames && !strcmp(plan->names[position].text, name)) return position;
+    if (likely < plan->nnames && !strcmp(plan->names[likely].text, name)) return likely;
     for (i = 0; i < plan->nnames; i++)
         if (!strcmp(plan->names[i].text, name)) return i;
+    return -1;
+}
+
+int lfuse__bind_size(const lfuse_plan *plan, const char *name)
+{
+    const lfuse__size_expr *sizes = plan->graph->sizes;
+    int i;
+
+    for (i = 0; i < plan->nsizes; i++)
+        if (sizes[i].kind == LFUSE__SIZE_VAR && !strcmp(sizes[i].name, name)) return i;
     return -1;
 }
 
@@ -51,7 +60,7 @@ static lfuse_status place_of(const lfuse_plan *plan, const lfuse_binding *b, int
         *name = position;
         return LFUSE_OK;
     }
-    *name = find_name(plan, b->name, position);
+    *name = lfuse__bind_name(plan, b->name, position); /* where its name is likeliest to be */
     if (*name >= 0) return LFUSE_OK;
     return lfuse__error(LFUSE_ERR_NAME, "binding %d: the graph has no name \"%.*s\"", position, LFUSE__MAX_NAME,
                         b->name);
@@ -212,7 +221,7 @@ static bool same_shape(const lfuse_instance *in, int name, const lfuse_tensor *t
 
 bool lfuse__bind_fits(const lfuse_instance *in, const lfuse__slot *slots, const lfuse_binding *bindings, int count)
 {
-    int i, k;
+    int i, size;
 
     for (i = 0; i < in->plan->nnames; i++) {
         if (in->kept[i].tensor || in->kept[i].list) {
@@ -222,12 +231,9 @@ bool lfuse__bind_fits(const lfuse_instance *in, const lfuse__slot *slots, const 
         }
     }
     for (i = 0; i < count; i++) {
-        const lfuse_graph *g = in->plan->graph;
         if (bindings[i].kind != LFUSE_BIND_SIZE) continue;
-        if (!bindings[i].name) return false;
-        for (k = 0; k < g->nsizes; k++)
-            if (g->sizes[k].kind == LFUSE__SIZE_VAR && !strcmp(g->sizes[k].name, bindings[i].name)) break;
-        if (k == g->nsizes || in->sizes[k] != bindings[i].as.size) return false;
+        size = bindings[i].name ? lfuse__bind_size(in->plan, bindings[i].name) : -1;
+        if (size < 0 || in->sizes[size] != bindings[i].as.size) return false;
     }
     return true;
 }

@@ -6,6 +6,10 @@
 #include "common/run/instance.h"
 
 /* ---- bind.c ---- */
+/* The number of a name; `likely` is looked at first. -1: the plan has none of that name. */
+int lfuse__bind_name(const lfuse_plan *plan, const char *name, int likely);
+/* The same of a size variable. */
+int lfuse__bind_size(const lfuse_plan *plan, const char *name);
 /*
  * Which binding stands for which name: fills slots[0 ... nnames - 1], empty where nothing is bound. The names that are
  * bound have then the mark of the instance.

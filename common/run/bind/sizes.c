@@ -35,13 +35,11 @@ static lfuse_status take(solver *s, int32_t size, int64_t value, int told)
 
 static lfuse_status take_binding(solver *s, const lfuse_binding *b, int index)
 {
-    const lfuse_graph *g = s->plan->graph;
-    int32_t i;
+    int size;
 
     if (!b->name) return lfuse__error(LFUSE_ERR_BINDING, "binding %d is a size without a name", index);
-    for (i = 0; i < g->nsizes; i++)
-        if (g->sizes[i].kind == LFUSE__SIZE_VAR && !strcmp(g->sizes[i].name, b->name))
-            return take(s, i, b->as.size, -1 - index);
+    size = lfuse__bind_size(s->plan, b->name);
+    if (size >= 0) return take(s, size, b->as.size, -1 - index);
     return lfuse__error(LFUSE_ERR_NAME, "the graph has no size variable \"%s\"", b->name);
 }
 

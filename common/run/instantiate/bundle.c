@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/array.h"
 #include "common/base/error.h"
 #include "common/base/log.h"
 #include "common/run/compile/bundle.h"
@@ -29,7 +30,8 @@ struct lfuse__bundle_op {
     uint64_t *groups;             /* of each when it is launched */
     uint64_t *placed;             /* its version in the words */
     lfuse__bmem *reports;
-    int nportions, portion_capacity;
+    int nportions;
+    size_t portion_capacity;
     portion *portions;
     bool ready;
 };
@@ -93,17 +95,10 @@ static void share_groups(const lfuse_instance *in, lfuse__bundle_op *op)
 
 static lfuse_status add_portion(lfuse__bundle_op *op, portion **added)
 {
-    const int capacity = op->portion_capacity ? 2 * op->portion_capacity : 1;
     portion *p;
-    int i;
 
-    if (op->nportions == op->portion_capacity) {
-        p = realloc(op->portions, (size_t)capacity * sizeof *p);
-        if (!p) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%d launches)", capacity);
-        op->portions = p;
-        for (i = op->portion_capacity; i < capacity; i++) p[i].launch.words = NULL;
-        op->portion_capacity = capacity;
-    }
+    LFUSE__TRY(lfuse__array_grow(&op->portions, &op->portion_capacity, (size_t)op->nportions + 1,
+                                 sizeof *op->portions));
     p = &op->portions[op->nportions];
     if (!p->launch.words)
         p->launch.words = lfuse__arena_array(&op->arena, (size_t)lfuse__bundle_words(op->bundle),

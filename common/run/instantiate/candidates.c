@@ -258,14 +258,15 @@ static lfuse_status prepare(void *context, int i)
     const lfuse__candidate_list *l = context;
 
     if (l->declined[i]) return lfuse__error(LFUSE_ERR_UNSUPPORTED, "it declines");
-    return lfuse__operations_place(l->in, l->first[i], l->end[i]);
+    return lfuse__operations_place(l->in, false, l->first[i], l->end[i], l->in->slots);
 }
 
 static lfuse_status run(void *context, int i, lfuse_stream *s)
 {
     const lfuse__candidate_list *l = context;
+    int failed;
 
-    return lfuse__operations_launch(l->in, l->first[i], l->end[i], s);
+    return lfuse__operations_launch(l->in, false, l->first[i], l->end[i], s, &failed);
 }
 
 lfuse_status lfuse__tune_candidates(lfuse__candidate_list *l, const char *kind, lfuse__list_function *list,

@@ -45,36 +45,31 @@ static lfuse_status add_memory(lfuse_instance *in, int64_t elements, lfuse_type 
     return lfuse__add_buffer(in, LFUSE__PLACE_SCRATCH, bytes, &w->memory.index);
 }
 
-static bool contiguous(const plain *p)
+static bool contiguous(const plain *p, const int64_t *strides)
 {
-    int64_t stride = 1;
     int i;
 
     if (p->walk.memory.place == LFUSE__PLACE_INDEX) return false;
-    for (i = p->rank - 1; i >= 0; i--) {
-        if (p->extents[i] != 1 && p->walk.strides[i] != stride) return false;
-        stride *= p->extents[i];
-    }
+    for (i = 0; i < p->rank; i++)
+        if (p->extents[i] != 1 && p->walk.strides[i] != strides[i]) return false;
     return true;
 }
 
 static lfuse_status open_plain(lfuse_instance *in, const lfuse__operand *o, int rank, const lfuse_size *shape,
                                lfuse__stand_ins *copies, plain *p)
 {
-    int64_t stride = 1;
+    int64_t strides[LFUSE_MAX_RANK];
     int i;
 
     p->rank = rank;
     for (i = 0; i < rank; i++) LFUSE__TRY(lfuse__extent_of(in, shape[i], &p->extents[i]));
     LFUSE__TRY(lfuse__walk_open(in, o, rank, p->extents, copies, &p->walk));
     p->own = p->walk;
-    p->copied = !contiguous(p);
+    lfuse__contiguous_strides(rank, p->extents, strides);
+    p->copied = !contiguous(p, strides);
     if (!p->copied) return LFUSE_OK;
     LFUSE__TRY(add_memory(in, product(p->extents, rank), o->type, &p->own));
-    for (i = rank - 1; i >= 0; i--) {
-        p->own.strides[i] = stride;
-        stride *= p->extents[i];
-    }
+    memcpy(p->own.strides, strides, (size_t)rank * sizeof *strides);
     return LFUSE_OK;
 }
 

@@ -48,17 +48,6 @@ static lfuse_status extents_of(const lfuse_instance *in, int rank, const lfuse_s
     return LFUSE_OK;
 }
 
-static void contiguous(int rank, const int64_t *shape, int64_t *strides)
-{
-    int64_t stride = 1;
-    int i;
-
-    for (i = rank - 1; i >= 0; i--) {
-        strides[i] = stride;
-        stride *= shape[i];
-    }
-}
-
 /* Axes of extent 1 go, neighbours that are one walk become one. Returns the number of axes. */
 static int condense(int rank, const int64_t *shape, const int64_t *strides, int64_t *extents, int64_t *steps)
 {
@@ -127,7 +116,7 @@ static bool bound_strides(const lfuse_instance *in, int name, int rank, const in
         return true;
     }
     if (!b->plain && elements) return reshape(from, b, rank, shape, strides);
-    contiguous(rank, shape, strides);
+    lfuse__contiguous_strides(rank, shape, strides);
     return true;
 }
 
@@ -243,10 +232,10 @@ lfuse_status lfuse__walk_open(lfuse_instance *in, const lfuse__operand *o, int r
                             o->place == LFUSE__PLACE_BOUND ? in->plan->names[o->index].text : "a value", there,
                             elements);
     if (o->place != LFUSE__PLACE_BOUND) {
-        contiguous(o->rank, shape, strides);
+        lfuse__contiguous_strides(o->rank, shape, strides);
     } else if (!bound_strides(in, o->index, o->rank, shape, elements, strides)) {
         LFUSE__TRY(walk_copy(in, o, rank, extents, copies, w));
-        contiguous(o->rank, shape, strides);
+        lfuse__contiguous_strides(o->rank, shape, strides);
     }
     w->gathered = o->gathered >= 0;
     if (w->gathered) {
@@ -274,7 +263,7 @@ static void both_ends(const lfuse_instance *in, const lfuse__stand_in *c, int ra
     memset(copy, 0, sizeof *copy);
     copy->memory = (lfuse__memory){ LFUSE__PLACE_SCRATCH, c->buffer };
     copy->type = c->type;
-    contiguous(rank, in->bound[c->name].shape, copy->strides);
+    lfuse__contiguous_strides(rank, in->bound[c->name].shape, copy->strides);
 }
 
 static lfuse_status copy_one(lfuse__instantiation *ctx, const lfuse__step *step, const lfuse__stand_in *c, bool out)

@@ -69,19 +69,16 @@ static void remember_spots(lfuse_instance *in, const lfuse__slot *slots)
 bool lfuse__take_strides(lfuse_instance *in, const lfuse__slot *slots)
 {
     bool other = false;
-    int i, k;
+    int i;
 
     for (i = 0; i < in->plan->nnames; i++) {
         const lfuse_tensor *t = slots[i].tensor;
         lfuse__bound *b = &in->bound[i];
-        int64_t stride = 1;
         if (!t || same_strides(b, t)) continue;
         other = true;
         b->plain = t->contiguous;
-        for (k = t->rank - 1; k >= 0; k--) {
-            b->strides[k] = t->contiguous ? stride : t->strides[k];
-            stride *= t->shape[k];
-        }
+        if (t->contiguous) lfuse__contiguous_strides(t->rank, t->shape, b->strides);
+        else memcpy(b->strides, t->strides, (size_t)t->rank * sizeof *t->strides);
     }
     return other;
 }
@@ -159,16 +156,6 @@ static lfuse_status find_scratch(lfuse_stream *s, uint64_t bytes, lfuse__range *
     return LFUSE_OK;
 }
 
-static lfuse_status place(lfuse_instance *in, bool prepare, const lfuse__slot *slots)
-{
-    int i;
-
-    for (i = 0; i < in->noperations; i++)
-        if (in->operations[i].prepare == prepare)
-            LFUSE__TRY(in->operations[i].row->place(in, &in->operations[i], slots));
-    return LFUSE_OK;
-}
-
 /* What was launched before may have changed anything. */
 lfuse_status lfuse__poison(lfuse_instance *in, int operation, lfuse_status status)
 {
@@ -184,25 +171,10 @@ lfuse_status lfuse__poison(lfuse_instance *in, int operation, lfuse_status statu
     return status;
 }
 
-lfuse_status lfuse__submit_operations(lfuse_instance *in, bool prepare, lfuse_stream *s, int *failed)
-{
-    lfuse_status status;
-    int i;
-
-    for (i = 0; i < in->noperations; i++) {
-        if (in->operations[i].prepare != prepare) continue;
-        status = in->operations[i].row->launch(in, &in->operations[i], s);
-        if (__builtin_expect(status == LFUSE_OK, 1)) continue;
-        *failed = i;
-        return status;
-    }
-    return LFUSE_OK;
-}
-
 static lfuse_status launch(lfuse_instance *in, bool prepare, lfuse_stream *s)
 {
     int failed;
-    lfuse_status status = lfuse__submit_operations(in, prepare, s, &failed);
+    lfuse_status status = lfuse__operations_launch(in, prepare, 0, in->noperations, s, &failed);
 
     return __builtin_expect(status == LFUSE_OK, 1) ? LFUSE_OK : lfuse__poison(in, failed, status);
 }
@@ -216,7 +188,7 @@ lfuse_status lfuse__submit_prepare(lfuse_instance *in)
     lfuse__locate(in, in->kept);
     LFUSE__TRY(lfuse__overlap_scratch(in, in->kept, scratch, in->prepare_bytes));
     if (scratch && lfuse__use_scratch(in, scratch)) in->placed = false;
-    LFUSE__TRY(place(in, true, in->kept));
+    LFUSE__TRY(lfuse__operations_place(in, true, 0, in->noperations, in->kept));
     return launch(in, true, in->stream);
 }
 
@@ -279,7 +251,7 @@ lfuse_status lfuse__instance_submit(lfuse_instance *in, const lfuse__slot *slots
     in->lent = given;
     if (changed) {
         in->placed = in->followed = false;
-        LFUSE__TRY(place(in, false, slots));
+        LFUSE__TRY(lfuse__operations_place(in, false, 0, in->noperations, slots));
         remember_spots(in, slots);
         in->placed = true;
     }

@@ -18,9 +18,7 @@ bool lfuse__locate(lfuse_instance *in, const lfuse__slot *slots);
 lfuse_status lfuse__make_operations(lfuse_instance *in);
 /* Submits the prepare operations to the instance's stream. */
 lfuse_status lfuse__submit_prepare(lfuse_instance *in);
-/* Submits the operations of a run, which are placed; *failed: the one that could not be. */
-lfuse_status lfuse__submit_operations(lfuse_instance *in, bool prepare, lfuse_stream *s, int *failed);
-/* After such a failure: the instance is of no more use, and says why. `operation` -1: all of them. */
+/* After a launch that failed: the instance is of no more use, and says why. `operation` -1: all of them. */
 lfuse_status lfuse__poison(lfuse_instance *in, int operation, lfuse_status status);
 /* Takes the strides of what is bound; true when the operations were made for others. */
 bool lfuse__take_strides(lfuse_instance *in, const lfuse__slot *slots);

@@ -98,7 +98,7 @@ static lfuse_status pass(lfuse_instance *in, lfuse_stream *s)
 {
     int failed;
 
-    return lfuse__submit_operations(in, false, s, &failed);
+    return lfuse__operations_launch(in, false, 0, in->noperations, s, &failed);
 }
 
 static lfuse_status follow(lfuse_instance *in, lfuse_stream *s)

@@ -69,7 +69,8 @@ struct lfuse__list_op {
     lfuse__list_version *versions; /* UNIFIED: [nversions] address tables */
     int nversions, version;        /* the one that runs now read; -1: none yet */
     lfuse__list_trace traces[LFUSE__MAX_OPERANDS];
-    int nbatches, batch_capacity;
+    int nbatches;
+    size_t batch_capacity;
     lfuse__list_batch *batches;
     double numbers[32];
     const lfuse_list *groups; /* whose groups have numbers of their own; NULL: none have, or none are needed */

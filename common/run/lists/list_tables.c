@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/array.h"
 #include "common/base/error.h"
 #include "common/run/lists/chunks.h"
 #include "common/run/lists/list_op.h"
@@ -253,18 +254,9 @@ void lfuse__list_make_entry(lfuse__list_op *op, int operand, int64_t m)
 
 static lfuse_status open_batch(lfuse__list_op *op, int64_t m, int64_t group, lfuse__list_batch **made)
 {
-    if (op->nbatches == op->batch_capacity) {
-        const int more = op->batch_capacity ? 2 * op->batch_capacity : 1;
-        lfuse__list_batch *p = realloc(op->batches, (size_t)more * sizeof *p);
-        if (!p) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%d launches over a list)", more);
-        op->batches = p;
-        op->batch_capacity = more;
-    }
+    LFUSE__TRY(lfuse__array_grow(&op->batches, &op->batch_capacity, (size_t)op->nbatches + 1, sizeof *op->batches));
     *made = &op->batches[op->nbatches++];
-    memset(*made, 0, sizeof **made);
-    (*made)->first_chunk = (int64_t)op->first[m];
-    (*made)->first_member = m;
-    (*made)->group = group;
+    **made = (lfuse__list_batch){ .first_chunk = (int64_t)op->first[m], .first_member = m, .group = group };
     return LFUSE_OK;
 }
 

@@ -1,30 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* An instance's operations and buffers, whatever their kind: adding them and taking them away, and where memory is. */
-#include <stdlib.h>
 #include <string.h>
 
+#include "common/base/array.h"
 #include "common/base/error.h"
 #include "common/run/operations/operations.h"
-
-static lfuse_status grow(void **array, int count, int *capacity, size_t element)
-{
-    const int more = *capacity ? 2 * *capacity : 16;
-    void *p;
-
-    if (count < *capacity) return LFUSE_OK;
-    p = realloc(*array, (size_t)more * element);
-    if (!p) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%d entries)", more);
-    *array = p;
-    *capacity = more;
-    return LFUSE_OK;
-}
 
 lfuse_status lfuse__add_operation(lfuse_instance *in, const lfuse__step *step, const lfuse__operation_row *row,
                                   lfuse__operation **operation)
 {
     lfuse__operation *op;
 
-    LFUSE__TRY(grow((void **)&in->operations, in->noperations, &in->operation_capacity, sizeof *in->operations));
+    LFUSE__TRY(lfuse__array_grow(&in->operations, &in->operation_capacity, (size_t)in->noperations + 1,
+                                 sizeof *in->operations));
     op = &in->operations[in->noperations];
     memset(op, 0, sizeof *op);
     op->row = row;
@@ -39,7 +27,7 @@ lfuse_status lfuse__add_buffer(lfuse_instance *in, lfuse__place place, uint64_t 
 {
     lfuse__instance_buffer *b;
 
-    LFUSE__TRY(grow((void **)&in->buffers, in->nbuffers, &in->buffer_capacity, sizeof *in->buffers));
+    LFUSE__TRY(lfuse__array_grow(&in->buffers, &in->buffer_capacity, (size_t)in->nbuffers + 1, sizeof *in->buffers));
     b = &in->buffers[in->nbuffers];
     memset(b, 0, sizeof *b);
     b->place = place;
@@ -128,21 +116,28 @@ bool lfuse__instance_unified(const lfuse_instance *in)
     return false;
 }
 
-lfuse_status lfuse__operations_place(lfuse_instance *in, int first, int end)
+lfuse_status lfuse__operations_place(lfuse_instance *in, bool prepare, int first, int end, const lfuse__slot *slots)
 {
     int i;
 
     for (i = first; i < end; i++)
-        if (!in->operations[i].prepare)
-            LFUSE__TRY(in->operations[i].row->place(in, &in->operations[i], in->slots));
+        if (in->operations[i].prepare == prepare)
+            LFUSE__TRY(in->operations[i].row->place(in, &in->operations[i], slots));
     return LFUSE_OK;
 }
 
-lfuse_status lfuse__operations_launch(lfuse_instance *in, int first, int end, lfuse_stream *s)
+lfuse_status lfuse__operations_launch(lfuse_instance *in, bool prepare, int first, int end, lfuse_stream *s,
+                                      int *failed)
 {
+    lfuse_status status;
     int i;
 
-    for (i = first; i < end; i++)
-        if (!in->operations[i].prepare) LFUSE__TRY(in->operations[i].row->launch(in, &in->operations[i], s));
+    for (i = first; i < end; i++) {
+        if (in->operations[i].prepare != prepare) continue;
+        status = in->operations[i].row->launch(in, &in->operations[i], s);
+        if (__builtin_expect(status == LFUSE_OK, 1)) continue;
+        *failed = i;
+        return status;
+    }
     return LFUSE_OK;
 }

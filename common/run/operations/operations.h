@@ -34,9 +34,11 @@ void lfuse__start_at(const lfuse_instance *in, const lfuse__start *p, lfuse__loc
 bool lfuse__is_scratch(const lfuse_instance *in, const lfuse__range *r);
 /* From now on operands in scratch lie in this range; true when they lay elsewhere. */
 bool lfuse__use_scratch(lfuse_instance *in, const lfuse__range *scratch);
-/* Operations `first` to `end` - 1 but those that prepare, at the places and with the numbers that `in` has now. */
-lfuse_status lfuse__operations_place(lfuse_instance *in, int first, int end);
-lfuse_status lfuse__operations_launch(lfuse_instance *in, int first, int end, lfuse_stream *s);
+/* Of the operations `first` to `end` - 1, those that prepare or those that do not: at the addresses of a run. */
+lfuse_status lfuse__operations_place(lfuse_instance *in, bool prepare, int first, int end, const lfuse__slot *slots);
+/* The same are submitted, as they are placed; *failed: the one that could not be. */
+lfuse_status lfuse__operations_launch(lfuse_instance *in, bool prepare, int first, int end, lfuse_stream *s,
+                                      int *failed);
 
 /* ---- look_ups.c ---- */
 /* Completes an operation whose class is known: where it reports, and how many buffers it takes. */

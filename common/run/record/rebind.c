@@ -2,27 +2,15 @@
 /* New bindings of a recording: tensors, numbers, and with them sizes. */
 #include <string.h>
 
+#include "common/run/bind/bind.h"
 #include "common/run/record/recording.h"
-
-static int find_name(const lfuse_plan *plan, const char *name)
-{
-    for (int i = 0; i < plan->nnames; i++)
-        if (!strcmp(plan->names[i].text, name)) return i;
-    return -1;
-}
-
-static bool has_size(const lfuse_plan *plan, const char *name)
-{
-    for (int i = 0; i < plan->graph->nsizes; i++)
-        if (plan->graph->sizes[i].kind == LFUSE__SIZE_VAR && !strcmp(plan->graph->sizes[i].name, name)) return true;
-    return false;
-}
 
 static bool is_used(const lfuse_recording *r, const lfuse_binding *b)
 {
     for (const lfuse__recorded_run *run = r->runs; run; run = run->following) {
         const lfuse_plan *plan = run->instance->plan;
-        if (b->kind == LFUSE_BIND_SIZE ? has_size(plan, b->name) : find_name(plan, b->name) >= 0) return true;
+        if (b->kind == LFUSE_BIND_SIZE ? lfuse__bind_size(plan, b->name) >= 0 : lfuse__bind_name(plan, b->name, 0) >= 0)
+            return true;
     }
     return false;
 }
@@ -93,7 +81,7 @@ static lfuse_status gather(lfuse_recording *r, const lfuse__recorded_run *run, c
         *replaced = *replaced || b;
     }
     for (int i = 0; i < count; i++)
-        *replaced = *replaced || (bindings[i].kind == LFUSE_BIND_SIZE && has_size(plan, bindings[i].name));
+        *replaced = *replaced || (bindings[i].kind == LFUSE_BIND_SIZE && lfuse__bind_size(plan, bindings[i].name) >= 0);
     *n = plan->nnames + lfuse__sizes_repeat(run->instance, run->slots, bindings, count, r->bindings + plan->nnames);
     return LFUSE_OK;
 }

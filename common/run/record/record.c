@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/array.h"
 #include "common/run/record/recording.h"
 
 /* ---- making and freeing ---- */
@@ -49,13 +50,7 @@ void lfuse__recording_destroy(lfuse_recording *r)
 
 static lfuse_status make_room(lfuse_recording *r)
 {
-    if (r->count < r->capacity) return LFUSE_OK;
-    size_t capacity = r->capacity ? 2 * r->capacity : 16;
-    lfuse__command *grown = realloc(r->commands, capacity * sizeof *grown);
-    if (!grown) return lfuse__error(LFUSE_ERR_MEMORY, "no memory for %zu recorded commands", capacity);
-    r->commands = grown;
-    r->capacity = capacity;
-    return LFUSE_OK;
+    return lfuse__array_grow(&r->commands, &r->capacity, r->count + 1, sizeof *r->commands);
 }
 
 void lfuse__recorded_keep_numbers(lfuse__recorded_run *run)

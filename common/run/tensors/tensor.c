@@ -49,6 +49,16 @@ static lfuse_status set_shape(lfuse_tensor *t, lfuse_type type, int rank, const 
     return LFUSE_OK;
 }
 
+void lfuse__contiguous_strides(int rank, const int64_t *shape, int64_t *strides)
+{
+    int64_t stride = 1;
+
+    for (int i = rank - 1; i >= 0; i--) {
+        strides[i] = stride;
+        stride *= shape[i];
+    }
+}
+
 static void set_contiguous(lfuse_tensor *t)
 {
     int64_t step = 1;

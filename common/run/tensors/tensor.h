@@ -30,6 +30,8 @@ lfuse_status lfuse__tensor_wrap(lfuse_device *dev, lfuse_memory_kind kind, uint6
                                 int64_t offset, lfuse_tensor **tensor);
 lfuse_status lfuse__tensor_view(const lfuse_tensor *parent, int rank, const int64_t *shape, const int64_t *strides,
                                 int64_t offset, lfuse_tensor **tensor);
+/* Strides of contiguous tensors of the shape, whose extents are not checked. */
+void lfuse__contiguous_strides(int rank, const int64_t *shape, int64_t *strides);
 /* Two elements may share memory, so that it must not be written. Judged by strides: exact but for interleaved axes. */
 bool lfuse__tensor_repeats(const lfuse_tensor *t);
 
