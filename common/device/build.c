@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "common/device/build.h"
+#include "common/device/internal.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,9 +11,7 @@
 #include "common/base/clock.h"
 #include "common/base/env.h"
 #include "common/base/file.h"
-#include "common/base/hash.h"
 #include "common/base/log.h"
-#include "common/device/internal.h"
 #include "libfuse/version.h"
 
 /* Raised when what is stored under a key changes its meaning. */

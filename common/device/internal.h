@@ -13,6 +13,7 @@
 #include <sched.h>
 
 #include "common/base/error.h"
+#include "common/base/hash.h"
 #include "common/device/device.h"
 
 /* ---- pending.c: what waits for the work of the streams before it may go ---- */
@@ -115,6 +116,20 @@ void lfuse__pool_trim(lfuse_device *dev, bool all);
 
 /* ---- program.c ---- */
 
+struct lfuse__program {
+    lfuse__program *bucket_next;
+    lfuse__program *older, *newer; /* while nobody uses it */
+    lfuse__pending pending;
+    lfuse_device *dev;
+    lfuse__hash hash;
+    char *body;
+    lfuse__bprogram *bprogram;
+    unsigned references; /* under programs.lock; each user's holds the device */
+    enum { LFUSE__BUILDING, LFUSE__READY, LFUSE__FAILED } state;
+    lfuse_status status; /* LFUSE__FAILED: for those that waited */
+    char *message;
+};
+
 #define LFUSE__PROGRAM_BUCKETS 256
 #define LFUSE__PROGRAM_LIMIT 512 /* programs kept, unless more are in use */
 
@@ -126,6 +141,8 @@ typedef struct lfuse__programs {
     unsigned count;
 } lfuse__programs;
 
+/* build.c: from the disk cache, else by the vendor's compiler. Holds no lock of the device. */
+lfuse_status lfuse__build(lfuse_device *dev, const char *body, lfuse__bprogram **program);
 /* Drops the programs that nobody uses; called at closing. */
 void lfuse__programs_drop(lfuse_device *dev);
 

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "common/device/kernel.h"
+#include "common/device/internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "common/base/clock.h"
-#include "common/device/internal.h"
 
 struct lfuse__kernel {
     lfuse__program *program;
@@ -17,14 +16,14 @@ struct lfuse__kernel {
 
 lfuse_status lfuse__kernel_create(lfuse__program *program, const char *name, lfuse__kernel **kernel)
 {
-    lfuse_device *dev = lfuse__program_device(program);
+    lfuse_device *dev = program->dev;
     lfuse__kernel *k;
     lfuse_status status;
 
     LFUSE__TRY(lfuse__device_usable(dev));
     k = calloc(1, sizeof *k);
     if (!k) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%zu bytes)", sizeof *k);
-    status = lfuse__device_note(dev, dev->backend->kernel_create(lfuse__program_backend(program), name, &k->bkernel));
+    status = lfuse__device_note(dev, dev->backend->kernel_create(program->bprogram, name, &k->bkernel));
     if (status) {
         free(k);
         return status;

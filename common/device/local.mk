@@ -2,14 +2,14 @@
 libfuse_core_la_SOURCES += \
 	%reldir%/backend.h %reldir%/device.h %reldir%/internal.h \
 	%reldir%/blocks.c \
-	%reldir%/build.c %reldir%/build.h \
+	%reldir%/build.c \
 	%reldir%/cache.c \
 	%reldir%/device.c \
 	%reldir%/event.c \
 	%reldir%/gemm.c \
 	%reldir%/graph.c \
 	%reldir%/nodes.c \
-	%reldir%/kernel.c %reldir%/kernel.h \
+	%reldir%/kernel.c \
 	%reldir%/memory.c \
 	%reldir%/pending.c \
 	%reldir%/program.c \

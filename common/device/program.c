@@ -8,24 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/base/hash.h"
-#include "common/device/build.h"
-#include "common/device/kernel.h"
-
-struct lfuse__program {
-    lfuse__program *bucket_next;
-    lfuse__program *older, *newer; /* while nobody uses it */
-    lfuse__pending pending;
-    lfuse_device *dev;
-    lfuse__hash hash;
-    char *body;
-    lfuse__bprogram *bprogram;
-    unsigned references; /* under programs.lock; each user's holds the device */
-    enum { BUILDING, READY, FAILED } state;
-    lfuse_status status; /* FAILED: for those that waited */
-    char *message;
-};
-
 static lfuse__program **bucket_of(lfuse__programs *table, lfuse__hash hash)
 {
     return &table->buckets[hash.low % LFUSE__PROGRAM_BUCKETS];
@@ -130,9 +112,9 @@ static lfuse_status join(lfuse__programs *table, lfuse__program *p, lfuse__progr
 {
     lfuse_status status;
 
-    if (!p->references++ && p->state == READY) unused_remove(table, p);
-    while (p->state == BUILDING) pthread_cond_wait(&table->built, &table->lock);
-    if (p->state == READY) {
+    if (!p->references++ && p->state == LFUSE__READY) unused_remove(table, p);
+    while (p->state == LFUSE__BUILDING) pthread_cond_wait(&table->built, &table->lock);
+    if (p->state == LFUSE__READY) {
         *program = p;
         return LFUSE_OK;
     }
@@ -145,7 +127,7 @@ static lfuse_status join(lfuse__programs *table, lfuse__program *p, lfuse__progr
 static void settle(lfuse__programs *table, lfuse__program *p, lfuse_status status)
 {
     p->status = status;
-    p->state = status ? FAILED : READY;
+    p->state = status ? LFUSE__FAILED : LFUSE__READY;
     if (status) {
         p->message = strdup(lfuse__error_message());
         bucket_remove(table, p);
@@ -209,14 +191,4 @@ void lfuse__program_retain(lfuse__program *program)
     program->references++;
     pthread_mutex_unlock(&table->lock);
     lfuse__device_retain(program->dev);
-}
-
-lfuse_device *lfuse__program_device(const lfuse__program *program)
-{
-    return program->dev;
-}
-
-lfuse__bprogram *lfuse__program_backend(const lfuse__program *program)
-{
-    return program->bprogram;
 }

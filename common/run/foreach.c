@@ -185,26 +185,20 @@ static lfuse_graph *make_graph(const void *data)
 
 /* ---- reading a call ---- */
 
-static const char *kind_word(lfuse_operand_kind kind)
-{
-    switch (kind) {
-    case LFUSE_OPERAND_SCALAR: return "a number";
-    case LFUSE_OPERAND_SCALARS: return "an array of numbers";
-    case LFUSE_OPERAND_LIST: return "a list";
-    case LFUSE_OPERAND_TENSOR: return "a tensor";
-    }
-    return "of no known kind";
-}
+typedef struct kind {
+    const char *word;
+    int form;
+} kind;
 
-static int form_bit(lfuse_operand_kind kind)
+static kind kind_of(const lfuse_operand *o)
 {
-    switch (kind) {
-    case LFUSE_OPERAND_SCALAR: return NUMBER;
-    case LFUSE_OPERAND_SCALARS: return NUMBERS;
-    case LFUSE_OPERAND_LIST: return LIST;
-    case LFUSE_OPERAND_TENSOR: return TENSOR;
+    switch (o->kind) {
+    case LFUSE_OPERAND_SCALAR: return (kind){ "a number", NUMBER };
+    case LFUSE_OPERAND_SCALARS: return (kind){ "an array of numbers", NUMBERS };
+    case LFUSE_OPERAND_LIST: return (kind){ "a list", LIST };
+    case LFUSE_OPERAND_TENSOR: return (kind){ "a tensor", TENSOR };
     }
-    return 0;
+    return (kind){ "of no known kind", 0 };
 }
 
 static int taken_forms(int forms)
@@ -218,8 +212,8 @@ static lfuse_status check_kind(const call *c, int i)
     const char *name = c->row->operands[i].name;
     const int forms = c->row->operands[i].forms;
 
-    if (!(form_bit(o->kind) & taken_forms(forms)))
-        return lfuse__error(LFUSE_ERR_INVALID, "%s is %s, not %s", name, kind_word(o->kind),
+    if (!(kind_of(o).form & taken_forms(forms)))
+        return lfuse__error(LFUSE_ERR_INVALID, "%s is %s, not %s", name, kind_of(o).word,
                             taken_forms(forms) == LIST ? "a list" : forms == NUMBER ? "a number"
                             : forms == VALUE ? "a number, an array of numbers or a tensor"
                                              : "a number, an array of numbers, a list or a tensor");

@@ -17,16 +17,6 @@ typedef struct shared {
     const lfuse__kernel_class *parts[MOST_PARTS];
 } shared;
 
-static lfuse_status kernel_group(const lfuse__facts *facts, const lfuse__kernel_class *k,
-                                 unsigned *group)
-{
-    lfuse__launch_args args = { 0 };
-
-    LFUSE__TRY(lfuse__kernel_warm_up(k, facts, &args));
-    *group = args.group;
-    return LFUSE_OK;
-}
-
 /* All words of a kernel are its own: which of them its part has in common is known when sizes are. */
 static bool has_room(const shared *l, const lfuse__facts *facts, const lfuse__sharer *s)
 {
@@ -70,16 +60,15 @@ static void join(shared *l, lfuse__sharer *s)
 /* Most have room in the last launch of their kind. */
 static lfuse_status give_launch(shared *list, int *n, const lfuse__facts *facts, lfuse__sharer *s)
 {
-    unsigned group;
+    lfuse__launch_args args = { 0 };
     int i;
 
-    LFUSE__TRY(kernel_group(facts, s->k, &group));
+    LFUSE__TRY(lfuse__kernel_warm_up(s->k, facts, &args)); /* tells its work-groups' size */
     for (i = *n - 1; i >= 0; i--)
-        if (may_join(&list[i], facts, s, group)) break;
+        if (may_join(&list[i], facts, s, args.group)) break;
     if (i < 0) {
         i = (*n)++;
-        memset(&list[i], 0, sizeof list[i]);
-        list[i].group = group;
+        list[i] = (shared){ .group = args.group };
     }
     join(&list[i], s);
     s->launch = i;

@@ -238,12 +238,6 @@ static lfuse_status instantiate_children(lfuse__instantiation *ctx, const lfuse_
     return status;
 }
 
-/* The class of an empty child is the first that its step was compiled for, so that the bundle is the one there is. */
-static void empty_class(const lfuse_instance *in, const lfuse__step *step, lfuse__sharer *s, lfuse__kernel_class *k)
-{
-    lfuse__child_class(in->body, step, in->facts, 0, s, k);
-}
-
 static lfuse_status new_bundle_op(int nmembers, lfuse__bundle_op **made)
 {
     const size_t n = (size_t)nmembers;
@@ -369,8 +363,10 @@ static lfuse_status share(lfuse__instantiation *ctx, const lfuse__step *step, co
 
     if (!sharers || !empty || !bundles || !list) return LFUSE_ERR_MEMORY;
     for (i = 0; i < step->nchildren; i++) {
-        if (children[i].main < 0) empty_class(in, &step->children[i], &sharers[i], &empty[i]);
-        else sharers[i].k = &in->operations[children[i].main].as.kernel->k;
+        if (children[i].main < 0) /* empty: the first class that was compiled, so that there is the bundle */
+            lfuse__child_class(in->body, &step->children[i], in->facts, 0, &sharers[i], &empty[i]);
+        else
+            sharers[i].k = &in->operations[children[i].main].as.kernel->k;
     }
     LFUSE__TRY(lfuse__bundle_share(in->facts, sharers, step->nchildren, &launches));
     if (launches > 1)

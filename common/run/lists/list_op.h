@@ -136,8 +136,9 @@ static inline lfuse__carry lfuse__list_carry(const lfuse__list_op *op)
 int64_t lfuse__list_padded(int64_t elements);
 
 /* ---- list_transport.c ---- */
-/* Which transport the op uses, and its kernel's class; logged. ERR_UNSUPPORTED where one is asked for in vain. */
-lfuse_status lfuse__list_choose(lfuse_instance *in, lfuse__list_op *op);
+/* Which transport the op uses, and the classes of its kernels; logged. ERR_UNSUPPORTED: one is asked for in vain. */
+lfuse_status lfuse__list_choose(lfuse_instance *in, lfuse__list_op *op, lfuse__kernel_class wanted[LFUSE__WANTED_MAX],
+                                int *count);
 /* The kernels that the step then has, for the lists of the instance; returns how many. */
 int lfuse__list_classes(const lfuse_instance *in, const lfuse__step *step,
                         lfuse__kernel_class wanted[LFUSE__WANTED_MAX]);

@@ -95,26 +95,37 @@ static int classes_of(const lfuse_instance *in, const lfuse__step *step, lfuse__
     return count;
 }
 
-int lfuse__list_classes(const lfuse_instance *in, const lfuse__step *step,
-                        lfuse__kernel_class wanted[LFUSE__WANTED_MAX])
+/* The classes of the transport that is chosen; *most: members that arguments can carry. Returns how many there are. */
+static int chosen_classes(const lfuse_instance *in, const lfuse__step *step, lfuse__kernel_class *wanted,
+                          lfuse_transport *transport, int *most)
 {
-    int count = classes_of(in, step, wanted), i, n = 0, most;
-    const lfuse_transport transport = transport_of(in, step, count, wanted, &most);
+    const int count = classes_of(in, step, wanted);
+    int i, n = 0;
 
-    if (transport == LFUSE_TRANSPORT_ARGS && !most) return 0;
+    *transport = transport_of(in, step, count, wanted, most);
     for (i = 0; i < count; i++)
-        if (wanted[i].family != LFUSE__FAMILY_TABLE || transport == LFUSE_TRANSPORT_TABLE) wanted[n++] = wanted[i];
+        if (wanted[i].family != LFUSE__FAMILY_TABLE || *transport == LFUSE_TRANSPORT_TABLE) wanted[n++] = wanted[i];
     return n;
 }
 
-lfuse_status lfuse__list_choose(lfuse_instance *in, lfuse__list_op *op)
+int lfuse__list_classes(const lfuse_instance *in, const lfuse__step *step,
+                        lfuse__kernel_class wanted[LFUSE__WANTED_MAX])
+{
+    lfuse_transport transport;
+    int most;
+    const int count = chosen_classes(in, step, wanted, &transport, &most);
+
+    return transport == LFUSE_TRANSPORT_ARGS && !most ? 0 : count;
+}
+
+lfuse_status lfuse__list_choose(lfuse_instance *in, lfuse__list_op *op, lfuse__kernel_class wanted[LFUSE__WANTED_MAX],
+                                int *count)
 {
     const int64_t members = lfuse__list_of(in, op->step->lists.list)->count;
     const lfuse_transport asked = in->plan->transport;
-    lfuse__kernel_class wanted[LFUSE__WANTED_MAX];
     int most;
 
-    op->transport = transport_of(in, op->step, classes_of(in, op->step, wanted), wanted, &most);
+    *count = chosen_classes(in, op->step, wanted, &op->transport, &most);
     if (asked == LFUSE_TRANSPORT_ARGS && !most) return refuse_args(in, op);
     if (asked == LFUSE_TRANSPORT_UNIFIED && !in->facts->info.svm) return refuse_unified(in);
     op->k = wanted[0];

@@ -269,8 +269,7 @@ static lfuse_status make_kernels(lfuse_instance *in, lfuse__list_op *op)
     lfuse__kernel_class wanted[LFUSE__WANTED_MAX];
     int i, count;
 
-    LFUSE__TRY(lfuse__list_choose(in, op));
-    count = lfuse__list_classes(in, op->step, wanted);
+    LFUSE__TRY(lfuse__list_choose(in, op, wanted, &count));
     for (i = 0; i < count; i++)
         LFUSE__TRY(lfuse__body_kernel(in->plan->body, in->plan->dev, &wanted[i], kernel_of(op, wanted[i].family)));
     return LFUSE_OK;
