@@ -6,7 +6,7 @@ libfuse_core_la_SOURCES += \
 	%reldir%/plan.c %reldir%/rates.c %reldir%/rates.h %reldir%/run.h %reldir%/runs.c %reldir%/scratch.c \
 	%reldir%/transfer.c
 libfuse_core_la_SOURCES += \
-	%reldir%/record/rebind.c %reldir%/record/record.c %reldir%/record/record_forms.c \
+	%reldir%/record/rebind.c %reldir%/record/record.c %reldir%/record/record_variants.c \
 	%reldir%/record/record_replay.c %reldir%/record/recording.h
 libfuse_core_la_SOURCES += \
 	%reldir%/launch/instance.c %reldir%/launch/launch.c %reldir%/launch/launch.h %reldir%/launch/replay.c

@@ -95,7 +95,7 @@ static lfuse_status rebind_run(lfuse_recording *r, lfuse_stream *s, lfuse__recor
 
     LFUSE__TRY(gather(r, run, bindings, count, &n, &replaced));
     if (!replaced) return LFUSE_OK;
-    LFUSE__TRY(lfuse__forms_find(r, s, run, n));
+    LFUSE__TRY(lfuse__variants_find(r, s, run, n));
     lfuse_instance *instance = run->next ? run->next : run->instance;
     LFUSE__TRY(lfuse__instance_resolve(instance, r->bindings, n, run->slots + run->nnames));
     run->rebound = true;
@@ -130,8 +130,8 @@ lfuse_status lfuse__recording_rebind(lfuse_recording *r, lfuse_stream *s, const 
         status = rebind_run(r, s, run, bindings, count);
         if (status != LFUSE_OK) status = lfuse__error_prefix(status, "recorded command %zu: ", run->command);
     }
-    if (status == LFUSE_OK) status = lfuse__forms_take(r);
-    if (status != LFUSE_OK) lfuse__forms_forget(r);
+    if (status == LFUSE_OK) status = lfuse__variants_take(r);
+    if (status != LFUSE_OK) lfuse__variants_forget(r);
     for (lfuse__recorded_run *run = r->runs; run; run = run->following) {
         if (run->rebound && status == LFUSE_OK) take_rebound(r, run);
         run->rebound = false;

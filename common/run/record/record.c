@@ -31,7 +31,7 @@ void lfuse__slots_release(const lfuse__slot *slots, int n)
 void lfuse__recording_destroy(lfuse_recording *r)
 {
     if (!r || lfuse__forked()) return;
-    lfuse__forms_free(r);
+    lfuse__variants_free(r);
     lfuse__native_destroy(r->native);
     for (const lfuse__recorded_run *run = r->runs; run; run = run->following) {
         lfuse__slots_release(run->slots, run->nnames);
