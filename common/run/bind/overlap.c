@@ -173,9 +173,9 @@ static int by_address(const void *a, const void *b)
 static interval of_member(const lfuse_instance *in, int name, const lfuse_list *l, int64_t m)
 {
     const lfuse__member *x = &l->members[m];
-    const int64_t shape[] = { x->matrices, x->rows, x->columns }, strides[] = { x->apart, x->ld, 1 };
+    const int64_t shape[] = { x->matrices, x->rows, x->columns }, strides[] = { x->batch_stride, x->ld, 1 };
     /* Its tensor has counted them. */
-    const int64_t last = x->elements ? (x->matrices - 1) * x->apart + (x->rows - 1) * x->ld + x->columns : 0;
+    const int64_t last = x->elements ? (x->matrices - 1) * x->batch_stride + (x->rows - 1) * x->ld + x->columns : 0;
     const uint64_t low = x->range->address + x->offset, size = lfuse_type_size(l->type);
     interval v = { x->range->space, low, low + (uint64_t)last * size, 0, 0, 0, m, name, in->bound[name].written };
 

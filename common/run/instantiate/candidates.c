@@ -77,7 +77,7 @@ static lfuse_status instantiate_candidate(const lfuse__candidate_list *l, const 
                                  .candidate = c->has_matmul ? &c->matmul : NULL, .first = l->in->noperations,
                                  .behind = l->noperations };
 
-    if (c->apart) return lfuse__instantiate_stages(&ctx, c->network, c->network->covers);
+    if (c->by_stages) return lfuse__instantiate_stages(&ctx, c->network, c->network->covers);
     if (c->network) return lfuse__instantiate_covered(&ctx, c->network);
     return lfuse__instantiate_alternative(&ctx, c->alternative);
 }

@@ -14,7 +14,7 @@ typedef struct lfuse__candidate {
     bool has_matmul; /* of the library's own products, one of several */
     lfuse__matmul_candidate matmul;
     const lfuse__stage *network; /* the stage that it begins with; NULL: none */
-    bool apart;                  /* each of its stages has launches of its own */
+    bool by_stages;              /* each of its stages has launches of its own */
     char name[64]; /* in wisdom: the alternative's, and its product's behind a blank */
 } lfuse__candidate;
 
@@ -27,7 +27,7 @@ lfuse_status lfuse__tune_stage(const lfuse__instantiation *ctx, const lfuse__alt
                                lfuse__candidate *best);
 
 /* candidates_network.c: whether the stages of the network that begins here are to have launches of their own. */
-lfuse_status lfuse__tune_network(const lfuse__instantiation *ctx, const lfuse__stage *stage, bool *apart);
+lfuse_status lfuse__tune_network(const lfuse__instantiation *ctx, const lfuse__stage *stage, bool *by_stages);
 
 /* ---- candidates.c ---- */
 

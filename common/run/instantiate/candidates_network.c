@@ -23,18 +23,18 @@ static bool may_be_one_launch(const lfuse_instance *in, const lfuse__stage *stag
 }
 
 /* It is named after its layers, and what else there is for them. */
-lfuse_status lfuse__tune_network(const lfuse__instantiation *ctx, const lfuse__stage *stage, bool *apart)
+lfuse_status lfuse__tune_network(const lfuse__instantiation *ctx, const lfuse__stage *stage, bool *by_stages)
 {
     const lfuse__alternative network = { .nsteps = stage->network->nchildren, .steps = stage->network->children,
                                          .name = "network" };
     lfuse__candidate_list l = { .in = ctx->in, .lean = ctx->lean, .count = 2,
                                 .all = { { .network = stage, .name = "network" },
-                                         { .network = stage, .apart = true, .name = "stages" } } };
+                                         { .network = stage, .by_stages = true, .name = "stages" } } };
     const lfuse__alternative **order;
     lfuse_status status;
     int i, j, chosen, nalternatives = 0;
 
-    *apart = false;
+    *by_stages = false;
     if (!may_be_one_launch(ctx->in, stage)) return LFUSE_OK;
     for (i = 0; i < stage->covers; i++) nalternatives += stage[i].nalternatives;
     l.order = order = malloc(((size_t)nalternatives + 1) * sizeof *order);
@@ -44,6 +44,6 @@ lfuse_status lfuse__tune_network(const lfuse__instantiation *ctx, const lfuse__s
         for (j = 0; j < stage[i].nalternatives; j++) order[l.norder++] = &stage[i].alternatives[j];
     status = lfuse__tune_candidates(&l, "network", list, NULL, &chosen);
     free(order);
-    if (!status) *apart = chosen >= 0 && l.all[chosen].apart;
+    if (!status) *by_stages = chosen >= 0 && l.all[chosen].by_stages;
     return status;
 }

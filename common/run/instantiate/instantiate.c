@@ -228,11 +228,11 @@ static lfuse_status instantiate_from(lfuse__instantiation *ctx, const lfuse__sta
     const int noperations = in->noperations, nbuffers = in->nbuffers;
     lfuse__saved_error before;
     lfuse_status status;
-    bool apart = false;
+    bool by_stages = false;
 
     *taken = 1;
-    if (stage->network) LFUSE__TRY(lfuse__tune_network(ctx, stage, &apart));
-    if (!stage->network || apart) return instantiate_stage(ctx, stage);
+    if (stage->network) LFUSE__TRY(lfuse__tune_network(ctx, stage, &by_stages));
+    if (!stage->network || by_stages) return instantiate_stage(ctx, stage);
     lfuse__error_save(&before);
     status = lfuse__instantiate_covered(ctx, stage);
     if (status) {

@@ -38,7 +38,7 @@ static lfuse_status size_member(const lfuse__product_list *p, const lfuse_list *
         __builtin_mul_overflow(made->elements, a.matrices, &made->elements))
         return lfuse__error(LFUSE_ERR_OVERFLOW, "member %" PRId64 " of \"%s\" x \"%s\": more than 2^63 - 1 elements", m,
                             names[0], names[1]);
-    made->apart = made->rows * made->columns;
+    made->batch_stride = made->rows * made->columns;
     return LFUSE_OK;
 }
 
@@ -137,7 +137,7 @@ static void put_strides(const lfuse_instance *in, const lfuse__step *step, int j
         lfuse__list_rank(in, o->index) != LFUSE_RANK_MATRIX)
         return;
     to[0] = lfuse__list_of(in, o->index)->members[m].ld;
-    to[1] = lfuse__list_of(in, o->index)->members[m].apart;
+    to[1] = lfuse__list_of(in, o->index)->members[m].batch_stride;
 }
 
 void lfuse__list_put_product(const lfuse_instance *in, const lfuse__step *step, int64_t m, void *to)

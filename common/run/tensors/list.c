@@ -21,7 +21,7 @@ static lfuse_status check_kind(const lfuse_device *dev, lfuse_type type, const l
     return LFUSE_OK;
 }
 
-static int64_t apart_of(const lfuse_tensor *t, int axis, int64_t otherwise)
+static int64_t stride_of(const lfuse_tensor *t, int axis, int64_t otherwise)
 {
     return axis >= 0 && t->shape[axis] > 1 ? t->strides[axis] : otherwise;
 }
@@ -37,17 +37,17 @@ static void note_shape(const lfuse_tensor *t, lfuse__member *m)
     for (i = 0; i < t->rank - 2; i++) m->matrices *= t->shape[i];
     m->rows = t->rank > 1 ? t->shape[t->rank - 2] : 1;
     m->columns = t->rank ? t->shape[t->rank - 1] : 1;
-    m->ld = t->contiguous ? m->columns : apart_of(t, t->rank - 2, m->columns);
-    m->apart = m->rows * m->columns;
-    for (i = t->rank - 3; i >= 0 && !t->contiguous && !inner; i--) inner = apart_of(t, i, 0);
-    if (inner) m->apart = inner;
-    else if (!t->contiguous) m->apart = m->rows * m->ld;
+    m->ld = t->contiguous ? m->columns : stride_of(t, t->rank - 2, m->columns);
+    m->batch_stride = m->rows * m->columns;
+    for (i = t->rank - 3; i >= 0 && !t->contiguous && !inner; i--) inner = stride_of(t, i, 0);
+    if (inner) m->batch_stride = inner;
+    else if (!t->contiguous) m->batch_stride = m->rows * m->ld;
 }
 
 /* All axes before the last two are as one: matrices at equal distances. */
 static bool is_even(const lfuse_tensor *t, const lfuse__member *m)
 {
-    int64_t stride = m->apart;
+    int64_t stride = m->batch_stride;
 
     for (int i = t->rank - 3; i >= 0; i--) {
         if (t->shape[i] > 1 && t->strides[i] != stride) return false;
@@ -75,11 +75,12 @@ static lfuse_status check_rows(const lfuse_tensor *t, int64_t i)
     if (m.matrices == 1) return LFUSE_OK;
     /* What the tensor reaches has been counted without overflow, but for the sign. */
     matrix = (m.rows - 1) * m.ld + m.columns;
-    if (m.apart >= matrix) return LFUSE_OK;
-    if (m.apart >= m.columns && !__builtin_mul_overflow(m.matrices - 1, m.apart, &all) && all + m.columns <= m.ld)
+    if (m.batch_stride >= matrix) return LFUSE_OK;
+    if (m.batch_stride >= m.columns && !__builtin_mul_overflow(m.matrices - 1, m.batch_stride, &all) &&
+        all + m.columns <= m.ld)
         return LFUSE_OK;
     return lfuse__error(LFUSE_ERR_INVALID, "member %" PRId64 ": its matrices lie %" PRId64 " elements apart, one takes "
-                        "%" PRId64 ": they overlap", i, m.apart, matrix);
+                        "%" PRId64 ": they overlap", i, m.batch_stride, matrix);
 }
 
 /* The member takes a reference to the tensor's memory. */
@@ -157,8 +158,8 @@ lfuse_status lfuse__list_flat(const lfuse_list *l, const char *name)
         if (!lfuse__member_strided(m)) continue;
         return lfuse__error(LFUSE_ERR_UNSUPPORTED, "member %" PRId64 " of \"%s\" is not contiguous: %" PRId64
                             " matrices, %" PRId64 " elements apart, of %" PRId64 " rows, %" PRId64 " apart, of %" PRId64
-                            ": products of lists take such, and nothing else", i, name, m->matrices, m->apart, m->rows,
-                            m->ld, m->columns);
+                            ": products of lists take such, and nothing else", i, name, m->matrices,
+                            m->batch_stride, m->rows, m->ld, m->columns);
     }
     return LFUSE_OK;
 }
@@ -175,7 +176,7 @@ lfuse_status lfuse__list_of_elements(const lfuse_tensor *vector, int64_t count, 
         l->members[i] = (lfuse__member){.range = vector->range,
                                         .offset = (uint64_t)((vector->offset + i * vector->strides[0]) * size),
                                         .elements = 1, .matrices = 1, .rows = 1, .columns = 1, .ld = 1,
-                                        .apart = 1};
+                                        .batch_stride = 1};
     }
     l->elements = count;
     *list = l;
@@ -213,12 +214,12 @@ static lfuse_status check_replaced(const lfuse__member *before, const lfuse_tens
     note_shape(t, &now);
     if (!lfuse__member_strided(before) && !lfuse__member_strided(&now)) return LFUSE_OK;
     if (now.matrices == before->matrices && now.rows == before->rows && now.columns == before->columns &&
-        now.ld == before->ld && now.apart == before->apart)
+        now.ld == before->ld && now.batch_stride == before->batch_stride)
         return LFUSE_OK;
     return lfuse__error(LFUSE_ERR_SHAPE, "member %" PRId64 " is %" PRId64 " matrices, %" PRId64 " elements apart, of %"
                         PRId64 " rows, %" PRId64 " apart, of %" PRId64 "; it was %" PRId64 ", %" PRId64 " apart, of %"
-                        PRId64 ", %" PRId64 " apart, of %" PRId64, i, now.matrices, now.apart, now.rows, now.ld,
-                        now.columns, before->matrices, before->apart, before->rows, before->ld, before->columns);
+                        PRId64 ", %" PRId64 " apart, of %" PRId64, i, now.matrices, now.batch_stride, now.rows, now.ld,
+                        now.columns, before->matrices, before->batch_stride, before->rows, before->ld, before->columns);
 }
 
 lfuse_status lfuse__list_replace(lfuse_list *l, int64_t first, int64_t count, lfuse_tensor *const *members)
@@ -236,7 +237,7 @@ lfuse_status lfuse__list_replace(lfuse_list *l, int64_t first, int64_t count, lf
         lfuse__member *m = &l->members[first + i];
         *m = member_of(members[i]);
         m->matrices = before.matrices, m->rows = before.rows, m->columns = before.columns; /* shapes stay */
-        m->ld = before.ld, m->apart = before.apart;
+        m->ld = before.ld, m->batch_stride = before.batch_stride;
         m->rank = before.rank;
         lfuse__range_release(before.range);
     }

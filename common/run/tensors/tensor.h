@@ -50,14 +50,14 @@ typedef struct lfuse__member {
     uint64_t offset;     /* bytes from the range's first byte */
     int64_t elements;
     int64_t matrices, rows, columns; /* what its axes say: elements are their product */
-    int64_t ld, apart;               /* elements from row to row, and from matrix to matrix */
+    int64_t ld, batch_stride;        /* elements from row to row, and from matrix to matrix */
     int rank;
 } lfuse__member;
 
 /* Whether elements lie otherwise than one behind the other. */
 static inline bool lfuse__member_strided(const lfuse__member *m)
 {
-    return m->elements && (m->ld != m->columns || m->apart != m->rows * m->columns);
+    return m->elements && (m->ld != m->columns || m->batch_stride != m->rows * m->columns);
 }
 
 enum { LFUSE__REPLACED = 8 /* replacements that a list remembers */ };
