@@ -182,7 +182,8 @@ static lfuse_status choose(lfuse_device *dev, lfuse_stream *busy, bool measured,
     return LFUSE_OK;
 }
 
-lfuse_status lfuse__gemm_choose_lean(lfuse_device *dev, const lfuse__gemm_desc *desc, lfuse__gemm_candidate *candidate)
+lfuse_status lfuse__gemm_choose_low_memory(lfuse_device *dev, const lfuse__gemm_desc *desc,
+                                           lfuse__gemm_candidate *candidate)
 {
     lfuse__gemm_candidate all[LFUSE__CANDIDATES];
     char text[LFUSE__PROBLEM_NAME];

@@ -67,8 +67,8 @@ lfuse_status lfuse__fill_random(lfuse_stream *s, lfuse__range *to, uint64_t offs
 lfuse_status lfuse__gemm_choose(lfuse_device *dev, lfuse_stream *busy, bool measure, const lfuse__gemm_desc *desc,
                                 lfuse__gemm_candidate *candidate);
 /* The vendor's favourite of those that need no workspace, whatever wisdom names. */
-lfuse_status lfuse__gemm_choose_lean(lfuse_device *dev, const lfuse__gemm_desc *desc,
-                                     lfuse__gemm_candidate *candidate);
+lfuse_status lfuse__gemm_choose_low_memory(lfuse_device *dev, const lfuse__gemm_desc *desc,
+                                           lfuse__gemm_candidate *candidate);
 
 /* ---- what the tuner keeps on a device; of common/tune/ alone ---- */
 

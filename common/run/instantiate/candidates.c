@@ -73,9 +73,9 @@ static void restore(lfuse__candidate_list *l)
 /* No alternative declines for another one: all that can be measured are. */
 static lfuse_status instantiate_candidate(const lfuse__candidate_list *l, const lfuse__candidate *c, bool compile_later)
 {
-    lfuse__instantiation ctx = { .in = l->in, .lean = l->lean, .compile_later = compile_later,
+    lfuse__instantiation ctx = { .in = l->in, .low_memory = l->low_memory, .compile_later = compile_later,
                                  .candidate = c->has_matmul ? &c->matmul : NULL, .first = l->in->noperations,
-                                 .behind = l->noperations };
+                                 .preceding = l->noperations };
 
     if (c->by_stages) return lfuse__instantiate_stages(&ctx, c->network, c->network->covers);
     if (c->network) return lfuse__instantiate_covered(&ctx, c->network);

@@ -35,7 +35,7 @@ lfuse_status lfuse__tune_network(const lfuse__instantiation *ctx, const lfuse__s
 
 typedef struct lfuse__candidate_list {
     lfuse_instance *in;
-    bool lean; /* of the instantiation that asks */
+    bool low_memory; /* of the instantiation that asks */
     const lfuse__alternative *const *order; /* all that the candidates consist of */
     int norder;
     char problem[LFUSE__PROBLEM_NAME];

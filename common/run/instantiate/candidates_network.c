@@ -27,7 +27,7 @@ lfuse_status lfuse__tune_network(const lfuse__instantiation *ctx, const lfuse__s
 {
     const lfuse__alternative network = { .nsteps = stage->network->nchildren, .steps = stage->network->children,
                                          .name = "network" };
-    lfuse__candidate_list l = { .in = ctx->in, .lean = ctx->lean, .count = 2,
+    lfuse__candidate_list l = { .in = ctx->in, .low_memory = ctx->low_memory, .count = 2,
                                 .all = { { .network = stage, .name = "network" },
                                          { .network = stage, .by_stages = true, .name = "stages" } } };
     const lfuse__alternative **order;

@@ -127,7 +127,7 @@ static int find(void *context, const lfuse__wise_choice *named)
 lfuse_status lfuse__tune_stage(const lfuse__instantiation *ctx, const lfuse__alternative **order, int count,
                                lfuse__candidate *best)
 {
-    lfuse__candidate_list l = { .in = ctx->in, .lean = ctx->lean, .order = order, .norder = count };
+    lfuse__candidate_list l = { .in = ctx->in, .low_memory = ctx->low_memory, .order = order, .norder = count };
     int i, chosen = -1;
 
     if (count <= LFUSE__CANDIDATES) LFUSE__TRY(lfuse__tune_candidates(&l, "stage", list, find, &chosen));

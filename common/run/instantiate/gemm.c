@@ -118,8 +118,8 @@ static lfuse_status add_product(lfuse__instantiation *ctx, const lfuse__step *st
     lfuse_status status;
     int i;
 
-    LFUSE__TRY(ctx->lean ? lfuse__gemm_choose_lean(in->plan->dev, desc, &candidate)
-                         : lfuse__gemm_choose(in->plan->dev, in->stream, in->plan->measure, desc, &candidate));
+    LFUSE__TRY(ctx->low_memory ? lfuse__gemm_choose_low_memory(in->plan->dev, desc, &candidate)
+                               : lfuse__gemm_choose(in->plan->dev, in->stream, in->plan->measure, desc, &candidate));
     op = calloc(1, sizeof *op);
     if (!op) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%zu bytes)", sizeof *op);
     status = lfuse__add_operation(in, step, &gemm_operation, &operation);

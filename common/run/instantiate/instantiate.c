@@ -136,7 +136,7 @@ static bool has_estimate(const lfuse__alternative *a)
 static bool declines(const lfuse__instantiation *ctx, lfuse_status status)
 {
     return status == LFUSE_ERR_UNSUPPORTED || status == LFUSE_ERR_LIBRARY ||
-           (ctx->lean && status == LFUSE_ERR_DEVICE_MEMORY);
+           (ctx->low_memory && status == LFUSE_ERR_DEVICE_MEMORY);
 }
 
 /* The buffers' lifetimes as they were: a declined alternative has used some. */
@@ -362,7 +362,7 @@ lfuse_status lfuse__instantiate(lfuse_instance *in)
         lfuse__log(LFUSE_LOG_WARN, "products do without workspace, or with less, as there is no memory for %" PRIu64
                    " bytes of scratch: %s", in->scratch_bytes, lfuse__error_message());
         lfuse__clear_operations(in);
-        ctx = (lfuse__instantiation){ .in = in, .lean = true };
+        ctx = (lfuse__instantiation){ .in = in, .low_memory = true };
         status = instantiate(&ctx);
     }
     if (status == LFUSE_ERR_DEVICE_MEMORY && has_levels(in->body))

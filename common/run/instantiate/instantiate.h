@@ -9,13 +9,13 @@
 /* The context of one instantiation. The function that begins it keeps it on its stack. */
 typedef struct lfuse__instantiation {
     lfuse_instance *in;
-    bool lean;             /* products take algorithms without workspace, as the device has no memory for one */
+    bool low_memory;       /* products take algorithms without workspace, as the device has no memory for one */
     bool compile_later;    /* operations get their kernels when all of them have been added */
     bool may_share_launch; /* the steps are children of a bundle: the bundle compiles their kernels, perhaps as one */
     bool has_next;         /* another alternative follows, so that this one may decline */
     const struct lfuse__matmul_candidate *candidate; /* of a native product; NULL: the cost model chooses */
     int first;             /* of a candidate that is measured: the number of its first operation; else 0 */
-    int behind;            /* of the same: the number of operations that run before it; else 0 */
+    int preceding;         /* of the same: the number of operations that run before it; else 0 */
     bool uses_workspace;   /* set where an operation has a workspace */
 } lfuse__instantiation;
 

@@ -114,7 +114,7 @@ static void classify(const lfuse__step *step, const product *p, lfuse__kernel_cl
 /* `parts` of the geometry: those of the named candidate, or as few as need the least workspace; 0: by the estimate. */
 static int parts_of(const lfuse__instantiation *ctx)
 {
-    if (ctx->lean) return 1;
+    if (ctx->low_memory) return 1;
     return ctx->candidate ? ctx->candidate->parts : 0;
 }
 
@@ -131,8 +131,8 @@ static bool is_early(const lfuse__instantiation *ctx, const lfuse__kernel_op *op
 {
     const lfuse_instance *in = ctx->in;
     const lfuse__memory *b = &op->starts[LFUSE__PRODUCT_B].memory;
-    const int now = in->noperations - 1, behind = now == ctx->first ? ctx->behind : now;
-    const lfuse__operation *before = behind ? &in->operations[behind - 1] : NULL;
+    const int now = in->noperations - 1, preceding = now == ctx->first ? ctx->preceding : now;
+    const lfuse__operation *before = preceding ? &in->operations[preceding - 1] : NULL;
 
     if (!in->facts->overlaps || phase || !before || !launches(before)) return false;
     if (in->operations[now].prepare) return false;
@@ -244,7 +244,7 @@ lfuse_status lfuse__instantiate_product(lfuse__instantiation *ctx, const lfuse__
                        " is computed where it is read", i ? "right" : "left", s[M], s[N], s[K]);
     LFUSE__TRY(open_operands(ctx, step, (const bool[]){ c->product.ta, c->product.tb }, &p));
     classify(step, &p, c);
-    problem = (lfuse__matmul_problem){ .extents = s, .vendor = ctx->has_next, .lean = ctx->lean,
+    problem = (lfuse__matmul_problem){ .extents = s, .vendor = ctx->has_next, .lean = ctx->low_memory,
                                               .unsized = !lfuse__product_sized(in->body, step),
                                               .candidate = ctx->candidate };
     LFUSE__TRY(lfuse__matmul_choose(in->facts, &problem, c));
