@@ -132,7 +132,7 @@ struct lfuse_instance {
     lfuse__location scratch; /* that the operations' arguments name */
     bool instantiated;    /* operations fit `bound[].strides` */
     uint64_t generation; /* how often the operations have been released, with their memory */
-    bool placed;          /* operations' arguments hold the last run's addresses */
+    bool args_set;        /* operations' arguments hold the last run's addresses */
     lfuse__native *native; /* replay.c: the operations of a run as one graph, NULL: none; what follows is about it */
     bool replays;         /* there may be one */
     bool followed, held;  /* `held`: it holds the operations' present arguments; known where `followed` */

@@ -28,7 +28,7 @@ struct lfuse__bundle_op {
     lfuse__bundle_member *of;     /* [nmembers], so the next */
     uint64_t *memory;             /* LFUSE__MAX_OPERANDS each: addresses, or slots */
     uint64_t *groups;             /* of each when it is launched */
-    uint64_t *placed;             /* its version in the words */
+    uint64_t *versions;           /* of each: what the words hold of it */
     lfuse__bmem *reports;
     int nportions;
     size_t portion_capacity;
@@ -48,7 +48,7 @@ static void destroy_bundle_op(lfuse__bundle_op *op)
     free(op);
 }
 
-/* ---- placing ---- */
+/* ---- arguments ---- */
 
 /* Work of a member, in elements. */
 static uint64_t work(const lfuse__kernel_op *m)
@@ -151,7 +151,7 @@ static int fill_portion(const lfuse_instance *in, lfuse__bundle_op *op, portion 
     return i;
 }
 
-static lfuse_status place(lfuse_instance *in, lfuse__operation *operation, const lfuse__slot *slots)
+static lfuse_status set_args(lfuse_instance *in, lfuse__operation *operation, const lfuse__slot *slots)
 {
     lfuse__bundle_op *op = operation->as.bundle;
     bool changed = !op->ready;
@@ -161,9 +161,9 @@ static lfuse_status place(lfuse_instance *in, lfuse__operation *operation, const
     (void)slots;
     for (i = 0; i < op->nmembers; i++) {
         if (!op->members[i]) continue;
-        LFUSE__TRY(lfuse__kernel_op_place(in, op->members[i]));
-        changed = changed || op->placed[i] != op->members[i]->version;
-        op->placed[i] = op->members[i]->version;
+        LFUSE__TRY(lfuse__kernel_op_set_args(in, op->members[i]));
+        changed = changed || op->versions[i] != op->members[i]->version;
+        op->versions[i] = op->members[i]->version;
     }
     if (!changed) return LFUSE_OK;
     op->ready = false;
@@ -203,7 +203,7 @@ static void destroy(lfuse__operation *op)
 }
 
 static const lfuse__operation_row bundle_operation = {
-    .place = place, .launch = launch, .destroy = destroy, .launches = 1
+    .set_args = set_args, .launch = launch, .destroy = destroy, .launches = 1
 };
 
 /* ---- instantiating ---- */
@@ -249,8 +249,8 @@ static lfuse_status new_bundle_op(int nmembers, lfuse__bundle_op **made)
     op->of = lfuse__arena_array(&op->arena, n, sizeof *op->of);
     op->memory = lfuse__arena_array(&op->arena, n * LFUSE__MAX_OPERANDS, sizeof *op->memory);
     op->groups = lfuse__arena_array(&op->arena, n, sizeof *op->groups);
-    op->placed = lfuse__arena_array(&op->arena, n, sizeof *op->placed);
-    if (op->members && op->of && op->memory && op->groups && op->placed) {
+    op->versions = lfuse__arena_array(&op->arena, n, sizeof *op->versions);
+    if (op->members && op->of && op->memory && op->groups && op->versions) {
         *made = op;
         return LFUSE_OK;
     }

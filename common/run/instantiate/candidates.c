@@ -258,7 +258,7 @@ static lfuse_status prepare(void *context, int i)
     const lfuse__candidate_list *l = context;
 
     if (l->declined[i]) return lfuse__error(LFUSE_ERR_UNSUPPORTED, "it declines");
-    return lfuse__operations_place(l->in, false, l->first[i], l->end[i], l->in->slots);
+    return lfuse__operations_set_args(l->in, false, l->first[i], l->end[i], l->in->slots);
 }
 
 static lfuse_status run(void *context, int i, lfuse_stream *s)

@@ -14,7 +14,7 @@
 
 /* ---- the operation ---- */
 
-static lfuse_status place(lfuse_instance *in, lfuse__operation *operation, const lfuse__slot *slots)
+static lfuse_status set_args(lfuse_instance *in, lfuse__operation *operation, const lfuse__slot *slots)
 {
     lfuse__gemm_op *op = operation->as.gemm;
     const lfuse__gemm_args before = op->args;
@@ -56,7 +56,7 @@ static void destroy(lfuse__operation *op)
 }
 
 static const lfuse__operation_row gemm_operation = {
-    .place = place, .launch = launch, .destroy = destroy
+    .set_args = set_args, .launch = launch, .destroy = destroy
 };
 
 /* ---- instantiating ---- */

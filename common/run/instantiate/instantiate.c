@@ -309,7 +309,7 @@ void lfuse__clear_operations(lfuse_instance *in)
     lfuse__drop_operations(in, 0);
     for (i = 0; i < in->nbuffers; i++) lfuse__range_release(in->buffers[i].prepared);
     in->nbuffers = 0;
-    in->instantiated = in->placed = false;
+    in->instantiated = in->args_set = false;
     in->generation++;
 }
 

@@ -58,7 +58,7 @@ lfuse_status lfuse__instantiate_copy(lfuse__instantiation *ctx, const lfuse__ste
                                      const int64_t *extents, const lfuse__walk *target, const lfuse__walk *source);
 extern const lfuse__operation_row lfuse__kernel_operation;
 /* Sets the addresses and numbers of this run in the kernel's arguments. */
-lfuse_status lfuse__kernel_op_place(lfuse_instance *in, lfuse__kernel_op *op);
+lfuse_status lfuse__kernel_op_set_args(lfuse_instance *in, lfuse__kernel_op *op);
 /* Adds an operation, whose class and geometry the caller then sets. */
 lfuse_status lfuse__kernel_op_new(lfuse_instance *in, const lfuse__step *step, const lfuse__body *body,
                                   const int *number_index, lfuse__kernel_op **made);

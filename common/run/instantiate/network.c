@@ -41,7 +41,7 @@ static void destroy_network_op(lfuse__network_op *op)
 
 /* ---- runs ---- */
 
-static lfuse_status place(lfuse_instance *in, lfuse__operation *operation, const lfuse__slot *slots)
+static lfuse_status set_args(lfuse_instance *in, lfuse__operation *operation, const lfuse__slot *slots)
 {
     lfuse__network_op *op = operation->as.network;
     lfuse__location at;
@@ -79,7 +79,7 @@ static void destroy(lfuse__operation *op)
 }
 
 static const lfuse__operation_row network_operation = {
-    .place = place, .launch = launch, .destroy = destroy
+    .set_args = set_args, .launch = launch, .destroy = destroy
 };
 
 /* ---- instantiating ---- */

@@ -223,7 +223,7 @@ static bool renumber(lfuse_instance *in, lfuse__kernel_op *op)
     return other;
 }
 
-lfuse_status lfuse__kernel_op_place(lfuse_instance *in, lfuse__kernel_op *op)
+lfuse_status lfuse__kernel_op_set_args(lfuse_instance *in, lfuse__kernel_op *op)
 {
     const lfuse__kernel_family *f = lfuse__family_of(&op->k);
     const bool moved = move_operands(in, op), other = renumber(in, op);
@@ -239,10 +239,10 @@ lfuse_status lfuse__kernel_op_place(lfuse_instance *in, lfuse__kernel_op *op)
     return LFUSE_OK;
 }
 
-static lfuse_status kernel_place(lfuse_instance *in, lfuse__operation *op, const lfuse__slot *slots)
+static lfuse_status kernel_set_args(lfuse_instance *in, lfuse__operation *op, const lfuse__slot *slots)
 {
     (void)slots;
-    return lfuse__kernel_op_place(in, op->as.kernel);
+    return lfuse__kernel_op_set_args(in, op->as.kernel);
 }
 
 static lfuse_status kernel_launch(lfuse_instance *in, const lfuse__operation *op, lfuse_stream *s)
@@ -263,5 +263,5 @@ static void kernel_destroy(lfuse__operation *op)
 }
 
 const lfuse__operation_row lfuse__kernel_operation = {
-    .place = kernel_place, .launch = kernel_launch, .destroy = kernel_destroy, .launches = 1
+    .set_args = kernel_set_args, .launch = kernel_launch, .destroy = kernel_destroy, .launches = 1
 };

@@ -187,8 +187,8 @@ lfuse_status lfuse__submit_prepare(lfuse_instance *in)
     LFUSE__TRY(lfuse__instance_watch(in, in->stream));
     lfuse__locate(in, in->kept);
     LFUSE__TRY(lfuse__overlap_scratch(in, in->kept, scratch, in->prepare_bytes));
-    if (scratch && lfuse__use_scratch(in, scratch)) in->placed = false;
-    LFUSE__TRY(lfuse__operations_place(in, true, 0, in->noperations, in->kept));
+    if (scratch && lfuse__use_scratch(in, scratch)) in->args_set = false;
+    LFUSE__TRY(lfuse__operations_set_args(in, true, 0, in->noperations, in->kept));
     return launch(in, true, in->stream);
 }
 
@@ -246,14 +246,14 @@ lfuse_status lfuse__instance_submit(lfuse_instance *in, const lfuse__slot *slots
     if (!given && lfuse__stream_is_lent(s) && (changed || !lfuse__is_scratch(in, scratch)))
         LFUSE__TRY(lfuse__overlap_scratch(in, slots, scratch, in->scratch_bytes));
     LFUSE__TRY(take_numbers(in, slots, &renumbered));
-    changed = renumbered || changed || !in->placed;
+    changed = renumbered || changed || !in->args_set;
     changed = (scratch && lfuse__use_scratch(in, scratch)) || in->lent != given || changed;
     in->lent = given;
     if (changed) {
-        in->placed = in->followed = false;
-        LFUSE__TRY(lfuse__operations_place(in, false, 0, in->noperations, slots));
+        in->args_set = in->followed = false;
+        LFUSE__TRY(lfuse__operations_set_args(in, false, 0, in->noperations, slots));
         remember_spots(in, slots);
-        in->placed = true;
+        in->args_set = true;
     }
     if (in->replays && !other && !given && lfuse__replay_run(in, s, &status)) return status;
     return launch(in, false, s);

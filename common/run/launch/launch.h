@@ -6,32 +6,42 @@
 #include "common/run/instance.h"
 
 /* ---- instance.c ---- */
-/* All checks of a run, for lfuse__plan_run. `matched`: in->slots hold the bindings already, which fit. */
+/*
+ * Checks all that a run with these bindings asks for, into in->slots, and submits nothing. `matched`: the slots hold
+ * the bindings already, and the instance has the sizes, lists and frozen tensors that they ask for.
+ */
 lfuse_status lfuse__instance_match(lfuse_instance *in, const lfuse_binding *bindings, int count, bool matched);
-/* launch.c: of what is matched, what its launches ask for and may not get: kernels for the strides, scratch memory. */
-lfuse_status lfuse__instance_reserve(lfuse_instance *in);
 
 /* ---- launch.c ---- */
-/* The addresses of a run's tensors, into in->spots; true when they are not those of the last run. */
+/*
+ * For slots that are matched, gets what the launches need and may not get: kernels for the strides, and scratch memory.
+ * The run that follows then fails of no such want.
+ */
+lfuse_status lfuse__instance_reserve(lfuse_instance *in);
+/* Writes where the slots' tensors are into in->spots. Returns whether any of them, or a list, is not where it was. */
 bool lfuse__locate(lfuse_instance *in, const lfuse__slot *slots);
-/* Operations for the strides that are taken, in the place of what there is. */
-lfuse_status lfuse__make_operations(lfuse_instance *in);
-/* Submits the prepare operations to the instance's stream. */
-lfuse_status lfuse__submit_prepare(lfuse_instance *in);
-/* After a launch that failed: the instance is of no more use, and says why. `operation` -1: all of them. */
-lfuse_status lfuse__poison(lfuse_instance *in, int operation, lfuse_status status);
-/* Takes the strides of what is bound; true when the operations were made for others. */
+/* Takes the strides of the slots' tensors. Returns whether the operations were made for others. */
 bool lfuse__take_strides(lfuse_instance *in, const lfuse__slot *slots);
-/* ERR_STATE when the stream is being captured, so that `what` cannot be done now. */
+/* Makes the operations for the strides that were taken, in place of those that there are. */
+lfuse_status lfuse__make_operations(lfuse_instance *in);
+/* Submits the operations that prepare to the instance's stream. */
+lfuse_status lfuse__submit_prepare(lfuse_instance *in);
+/*
+ * After a launch that failed: the instance is of no more use, and says why. `operation` is the number of the one that
+ * failed; -1: all of them, as one graph. Returns `status`, with the operation in front of the message.
+ */
+lfuse_status lfuse__poison(lfuse_instance *in, int operation, lfuse_status status);
+/* Returns ERR_STATE when the stream is being captured, so that what the words `what` say cannot be done now. */
 lfuse_status lfuse__not_capturing(lfuse_stream *s, const char *what);
 
 /* ---- replay.c: the operations of a run as one native graph ---- */
-/* Of operations that have just been made: whether a graph pays for them. */
+/* Decides for operations that have just been made whether a graph is the shorter way to launch them: in->replays. */
 void lfuse__replay_consider(lfuse_instance *in);
+/* Destroys the graph, if there is one; the operations are launched one by one from then on. */
 void lfuse__replay_drop(lfuse_instance *in);
 /*
- * Of operations that are placed: true where the run has been submitted, or has failed, as a graph; else it is to be
- * submitted one by one.
+ * Runs the operations, whose arguments are set, as a graph. Returns whether that is done or has failed, as *status
+ * says; else nothing was submitted, and the operations are to be launched one by one.
  */
 bool lfuse__replay_run(lfuse_instance *in, lfuse_stream *s, lfuse_status *status);
 

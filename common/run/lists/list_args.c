@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The transport `args`: places of members in the argument blocks of the launches, each of as many members as its block
+ * The transport `args`: entries of members in the argument blocks of the launches, each of as many members as its block
  * carries. The words are made once and changed where members move; a launch adds its numbers.
  */
 #include <stdlib.h>
@@ -22,7 +22,7 @@ static void put_member(lfuse__list_op *op, int batch, int64_t m)
 
     for (i = 0; i < 2 && op->blocks[i].nwords; i++)
         lfuse__carried_place(&op->k, op->blocks[i].carry, (int)(m - b->first_member), first, op->tails[m],
-                             op->fresh + 2 * m, 2 * op->places, words_of(&op->blocks[i], batch));
+                             op->fresh + 2 * m, 2 * op->nentries, words_of(&op->blocks[i], batch));
 }
 
 static lfuse_status make_room(lfuse__list_op *op)

@@ -55,7 +55,7 @@ static lfuse__bmem *describe(const lfuse_instance *in, const lfuse__list_op *op,
     int i;
 
     if (op->scratch >= 0) lfuse__memory_at(in, &(lfuse__memory){ LFUSE__PLACE_SCRATCH, op->scratch }, &at);
-    *part = (lfuse__members_part){ .all = op->members, .all_chunks = op->chunks, .stride = op->places,
+    *part = (lfuse__members_part){ .all = op->members, .all_chunks = op->chunks, .stride = op->nentries,
                                    .scratch = at.offset, .ticket = op->device->offset + op->ticket_at };
     for (i = 0; i < op->nbatches; i++) part->arrivals += lfuse__members_groups(in->facts, op->batches[i].members);
     return at.mem;

@@ -7,7 +7,7 @@
 #include "common/run/lists/lists.h"
 
 /*
- * Members of one launch: whose memory lies in few enough blocks, where the device has no addresses, and whose places
+ * Members of one launch: whose memory lies in few enough blocks, where the device has no addresses, and whose entries
  * fit the argument block, where that carries them, and of as many groups as a launch has numbers for; else all.
  */
 typedef struct lfuse__list_batch {
@@ -48,7 +48,7 @@ struct lfuse__list_op {
     lfuse__kernel_class k;
     lfuse__kernel *kernel, *table, *partial; /* kernel: of MEMBERS the fold; partial: where elements are reduced */
     int64_t members, chunks;
-    int64_t places;           /* entries an operand: the members, and one for numbers of an empty list */
+    int64_t nentries;         /* of an operand: the members, and one for numbers of an empty list */
     uint64_t *first;          /* [members + 1] first chunk of each member */
     uint32_t *tails;          /* [members] length of each member's last chunk */
     int64_t length;           /* of the other chunks */
@@ -57,7 +57,7 @@ struct lfuse__list_op {
     uint64_t firsts_at, elements_at, ticket_at, addresses_at; /* bytes in `device` */
     lfuse__grouped_cut cut;   /* GROUPED */
     int scratch;              /* between the kernels of MEMBERS, the workspace of GROUPED: a buffer, -1: none */
-    uint64_t *entries;        /* TABLE: [noperands][members][2] what the device's table holds, if it is valid */
+    uint64_t *entries;        /* TABLE: [noperands][nentries][2] what the device's table holds, if it is valid */
     uint64_t *fresh;          /* the same, being made */
     bool made;                /* `fresh` and the batches are of the traces */
     bool valid;               /* the table holds `entries`, or what `fresh` was */

@@ -116,7 +116,8 @@ static lfuse_status make_device_tables(lfuse_instance *in, lfuse__list_op *op, c
 {
     const bool unified = op->transport == LFUSE_TRANSPORT_UNIFIED, args = op->transport == LFUSE_TRANSPORT_ARGS;
     const uint64_t firsts = args ? 0 : ((uint64_t)op->members + 1) * sizeof *op->first;
-    const uint64_t addresses = args ? 0 : 2 * (uint64_t)op->places * (uint64_t)op->step->noperands * sizeof *op->fresh;
+    const uint64_t entries = (uint64_t)op->nentries * (uint64_t)op->step->noperands;
+    const uint64_t addresses = args ? 0 : 2 * entries * sizeof *op->fresh;
     lfuse_device *dev = in->plan->dev;
     lfuse_status status;
     uint64_t bytes;
@@ -162,7 +163,7 @@ static lfuse_status make_transport(lfuse_instance *in, lfuse__list_op *op, const
 /* `sizes` has room for them. */
 static lfuse_status make_tables(lfuse_instance *in, lfuse__list_op *op, const lfuse_list *shapes, int64_t *sizes)
 {
-    const size_t n = (size_t)op->members, table = 2 * (size_t)op->places * (size_t)op->step->noperands;
+    const size_t n = (size_t)op->members, table = 2 * (size_t)op->nentries * (size_t)op->step->noperands;
     const bool written = op->transport == LFUSE_TRANSPORT_TABLE;
     int64_t all, m;
     int i;
@@ -191,7 +192,7 @@ lfuse_status lfuse__list_make_tables(lfuse_instance *in, lfuse__list_op *op, con
 
     if (!sizes) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (a list of %" PRId64 " members)", l->count);
     op->members = l->count;
-    op->places = l->count ? l->count : 1;
+    op->nentries = l->count ? l->count : 1;
     status = make_tables(in, op, shapes, sizes);
     free(sizes);
     return status;
@@ -244,7 +245,7 @@ static int slot_in(lfuse__list_batch *b, lfuse__bmem *mem)
 
 void lfuse__list_make_entry(lfuse__list_op *op, int operand, int64_t m)
 {
-    uint64_t *entry = op->fresh + 2 * (operand * op->places + m);
+    uint64_t *entry = op->fresh + 2 * (operand * op->nentries + m);
     lfuse__location at;
 
     member_at(op, operand, m, &at);
@@ -268,7 +269,7 @@ static bool take_slots(lfuse_instance *in, lfuse__list_op *op, int64_t m, lfuse_
     int i, slot;
 
     for (i = 0; i < op->step->noperands; i++) {
-        uint64_t *entry = op->fresh + 2 * (i * op->places + m);
+        uint64_t *entry = op->fresh + 2 * (i * op->nentries + m);
         if (op->step->operands[i].place == LFUSE__PLACE_SUM) continue; /* no memory */
         if (m >= op->members && op->step->operands[i].span != LFUSE__SPAN_TENSOR) continue;
         if (in->facts->addresses) {
@@ -300,7 +301,7 @@ lfuse_status lfuse__list_make_entries(lfuse_instance *in, lfuse__list_op *op)
     int64_t m, group = 0;
 
     op->nbatches = 0;
-    for (m = 0; m < op->places; m++) {
+    for (m = 0; m < op->nentries; m++) {
         const bool member = m < op->members;
         /* An empty member has no chunk, and its entries are not read but for where its numbers go. */
         const bool empty = !member || op->first[m] == op->first[m + 1];
@@ -333,10 +334,10 @@ lfuse_status lfuse__list_update_table(lfuse__list_op *op, lfuse_stream *s)
     const bool all = !op->valid;
     int i;
 
-    if (all || op->nspans < 0) LFUSE__TRY(update_words(op, s, all, 0, 2 * op->places * op->step->noperands));
+    if (all || op->nspans < 0) LFUSE__TRY(update_words(op, s, all, 0, 2 * op->nentries * op->step->noperands));
     for (i = 0; i < op->nspans && !all; i++) {
         const lfuse__list_span *span = &op->spans[i];
-        LFUSE__TRY(update_words(op, s, false, 2 * (span->operand * op->places + span->first), 2 * span->count));
+        LFUSE__TRY(update_words(op, s, false, 2 * (span->operand * op->nentries + span->first), 2 * span->count));
     }
     op->valid = true;
     return LFUSE_OK;

@@ -140,7 +140,7 @@ lfuse_status lfuse__list_choose(lfuse_instance *in, lfuse__list_op *op, lfuse__k
 
 /* ---- following the operands ---- */
 
-static bool same_place(const lfuse__location *a, const lfuse__location *b)
+static bool same_location(const lfuse__location *a, const lfuse__location *b)
 {
     return a->mem == b->mem && a->offset == b->offset && a->address == b->address;
 }
@@ -181,7 +181,7 @@ static bool follow(lfuse_instance *in, lfuse__list_op *op, int operand, const lf
     bool same;
 
     if (!l) lfuse__memory_at(in, &(lfuse__memory){ o->place, o->index }, &now.at);
-    same = now.list == t->list && same_place(&now.at, &t->at);
+    same = now.list == t->list && same_location(&now.at, &t->at);
     *t = now;
     if (!same) return false;
     if (now.version == since) return true;

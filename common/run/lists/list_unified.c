@@ -24,7 +24,7 @@ struct lfuse__list_version {
 
 static uint64_t table_bytes(const lfuse__list_op *op)
 {
-    return 2 * (uint64_t)op->places * (uint64_t)op->step->noperands * sizeof *op->fresh;
+    return 2 * (uint64_t)op->nentries * (uint64_t)op->step->noperands * sizeof *op->fresh;
 }
 
 void lfuse__list_versions_destroy(lfuse__list_op *op)

@@ -171,7 +171,7 @@ static lfuse_status launch_batch(lfuse_instance *in, lfuse__list_op *op, lfuse_s
     const lfuse__list_class *c = &op->k.list;
     lfuse__packed *p = &op->packed;
 
-    LFUSE__TRY(lfuse__multi_pack(&op->k, in->facts, op->places, b->first_chunk, b->chunks, numbers, p));
+    LFUSE__TRY(lfuse__multi_pack(&op->k, in->facts, op->nentries, b->first_chunk, b->chunks, numbers, p));
     if (c->groups)
         lfuse__multi_pack_groups(&op->k, lfuse__list_groups(op, b->group), op->groups->group_first + b->group,
                                  c->carried ? b->first_member : 0, numbers, p);
@@ -196,7 +196,7 @@ static void take_numbers(const lfuse_instance *in, lfuse__list_op *op)
                                                                in->group_scalars + g * in->plan->nnames, in->sizes);
 }
 
-static lfuse_status place(lfuse_instance *in, lfuse__operation *operation, const lfuse__slot *slots)
+static lfuse_status set_args(lfuse_instance *in, lfuse__operation *operation, const lfuse__slot *slots)
 {
     take_numbers(in, operation->as.lists);
     return lfuse__list_follow(in, operation->as.lists, slots);
@@ -205,9 +205,9 @@ static lfuse_status place(lfuse_instance *in, lfuse__operation *operation, const
 static lfuse_status prime(lfuse_instance *in, lfuse__operation *operation)
 {
     lfuse__list_op *op = operation->as.lists;
-    const size_t bytes = 2 * (size_t)op->places * (size_t)op->step->noperands * sizeof *op->entries;
+    const size_t bytes = 2 * (size_t)op->nentries * (size_t)op->step->noperands * sizeof *op->entries;
 
-    LFUSE__TRY(place(in, operation, in->kept));
+    LFUSE__TRY(set_args(in, operation, in->kept));
     if (op->transport == LFUSE_TRANSPORT_UNIFIED) LFUSE__TRY(lfuse__list_publish(in, op, NULL));
     if (op->transport == LFUSE_TRANSPORT_TABLE) {
         memcpy(op->entries, op->fresh, bytes);
@@ -252,7 +252,7 @@ static void destroy(lfuse__operation *operation)
 }
 
 static const lfuse__operation_row list_operation = {
-    .place = place, .launch = launch, .destroy = destroy, .prime = prime, .forget = forget,
+    .set_args = set_args, .launch = launch, .destroy = destroy, .prime = prime, .forget = forget,
     .settled = is_settled
 };
 

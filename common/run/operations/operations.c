@@ -116,13 +116,13 @@ bool lfuse__instance_unified(const lfuse_instance *in)
     return false;
 }
 
-lfuse_status lfuse__operations_place(lfuse_instance *in, bool prepare, int first, int end, const lfuse__slot *slots)
+lfuse_status lfuse__operations_set_args(lfuse_instance *in, bool prepare, int first, int end, const lfuse__slot *slots)
 {
     int i;
 
     for (i = first; i < end; i++)
         if (in->operations[i].prepare == prepare)
-            LFUSE__TRY(in->operations[i].row->place(in, &in->operations[i], slots));
+            LFUSE__TRY(in->operations[i].row->set_args(in, &in->operations[i], slots));
     return LFUSE_OK;
 }
 
