@@ -77,78 +77,59 @@ static uint64_t space(const blocks *b)
     return b->a_bytes + b->b_bytes + b->sum_bytes;
 }
 
-typedef struct writer {
-    const lfuse__text *t;
-    const lfuse__product_layout *l;
-    const char *name;
-} writer;
-
-static void put_functions(const void *context, int which, int indent)
-{
-    const writer *w = context;
-    (void)which, (void)indent;
-    lfuse__cpu_put_functions(w->t->out, w->name, w->t->k);
-}
-
 static void put_memory(const void *context, int which, int indent)
 {
-    const writer *w = context;
+    const lfuse__cpu_text *x = context;
     char a[96], b[96];
 
     (void)which;
-    lfuse__put_product_first(w->l, LFUSE__PRODUCT_A, a, sizeof a);
-    lfuse__put_product_first(w->l, LFUSE__PRODUCT_B, b, sizeof b);
-    lfuse__put(w->t->out, indent, "memory p0 = %s, p1 = %s;", a, b);
-    lfuse__put_product_memory(w->t->out, indent, w->t->k, w->l);
+    lfuse__put_product_first(&x->l, LFUSE__PRODUCT_A, a, sizeof a);
+    lfuse__put_product_first(&x->l, LFUSE__PRODUCT_B, b, sizeof b);
+    lfuse__put(x->t.out, indent, "memory p0 = %s, p1 = %s;", a, b);
+    lfuse__put_product_memory(x->t.out, indent, x->t.k, &x->l);
 }
 
-static void put_block(const void *context, int which, int indent)
+static void put_kernel(const lfuse__cpu_text *x)
 {
-    const writer *w = context;
-    (void)which;
-    lfuse__cpu_put_block(w->t, w->l, indent, w->name);
-}
-
-static void put_kernel(const lfuse__text *t, const lfuse__product_layout *l, const char *name)
-{
-    static const lfuse__place places[] = {{"FUNCTIONS", put_functions, 0},
+    static const lfuse__place places[] = {{"FUNCTIONS", lfuse__cpu_put_functions, 0},
                                           {"MEMORY", put_memory, 0},
-                                          {"BLOCK", put_block, 0},
+                                          {"BLOCK", lfuse__cpu_put_block, 0},
                                           {NULL, NULL, 0}};
-    const lfuse__product_class *p = &t->k->product;
-    const writer w = {t, l, name};
+    const lfuse__product_class *p = &x->t.k->product;
+    const lfuse__product_layout *l = &x->l;
+    const int buffers = lfuse__kernel_buffers(x->t.k);
     const lfuse__parameter parameters[] = {
-        {"NAME", .word = name}, {"WORDS", .number = l->own + OWN_WORDS},
-        {"BUFFERS", .number = lfuse__kernel_buffers(t->k)}, {"ROWS", .number = p->rows},
+        {"NAME", .word = x->name}, {"WORDS", .number = l->own + OWN_WORDS},
+        {"BUFFERS", .number = buffers}, {"ROWS", .number = p->rows},
         {"SIZE", .number = (int)lfuse__type_bytes(p->sum)}, {"PANEL", .number = PANEL_BYTES},
         {"BATCHED", .number = l->batch >= 0}, {"A_MADE", .number = p->prologue[LFUSE__PRODUCT_A]},
         {"B_MADE", .number = p->prologue[LFUSE__PRODUCT_B]}, {"M", .number = l->m}, {"N", .number = l->n},
         {"K", .number = l->k}, {"LDA", .number = l->lda}, {"LDB", .number = l->ldb}, {"BATCH", .number = l->batch},
         {"BLOCK_ROWS", .number = l->own + OWN_ROWS}, {"BLOCK_COLUMNS", .number = l->own + OWN_COLUMNS},
         {"BLOCK_DEPTH", .number = l->own + OWN_DEPTH}, {"SPACE", .number = l->workspace},
-        {"EACH", .number = l->own + OWN_SPACE}, {"LAST", .number = lfuse__kernel_buffers(t->k) - 1}, {NULL},
+        {"EACH", .number = l->own + OWN_SPACE}, {"LAST", .number = buffers - 1}, {NULL},
     };
 
-    lfuse__put_text(t->out, 0, lfuse__text_gemm_cpu, parameters, places, &w);
+    lfuse__put_text(x->t.out, 0, lfuse__text_gemm_cpu, parameters, places, x);
 }
 
-void lfuse__cpu_begin(lfuse__strbuf *out, const lfuse__kernel_class *c, lfuse__text *t, lfuse__product_layout *l)
+void lfuse__cpu_begin(lfuse__strbuf *out, const char *name, const lfuse__kernel_class *c, lfuse__cpu_text *text)
 {
-    lfuse__product_layout_make(c, l);
-    lfuse__text_init(t, out, c, NULL);
-    lfuse__product_text_own(t);
-    t->numbers = l->numbers;
+    lfuse__product_layout_make(c, &text->l);
+    lfuse__text_init(&text->t, out, c, NULL);
+    lfuse__product_text_own(&text->t);
+    text->t.numbers = text->l.numbers;
+    text->name = name;
 }
 
 static lfuse_status emit(lfuse__strbuf *out, const char *name, const lfuse__kernel_class *c, const lfuse__facts *facts)
 {
-    lfuse__product_layout l;
-    lfuse__text t;
+    lfuse__cpu_text x;
 
     (void)facts;
-    lfuse__cpu_begin(out, c, &t, &l);
+    lfuse__cpu_begin(out, name, c, &x);
     lfuse__put_powers(out, c->body);
-    put_kernel(&t, &l, name);
+    put_kernel(&x);
     return LFUSE_OK;
 }
 

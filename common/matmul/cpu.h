@@ -23,26 +23,23 @@ static inline int64_t lfuse__smaller(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/*
- * cpu.c: begin sets the text and its layout. cpu_block.c: put_functions puts the functions in front of a kernel,
- * put_block what the kernel does for a block of the result.
- */
-void lfuse__cpu_begin(lfuse__strbuf *out, const lfuse__kernel_class *c, lfuse__text *t, lfuse__product_layout *l);
-void lfuse__cpu_put_functions(lfuse__strbuf *out, const char *name, const lfuse__kernel_class *c);
-void lfuse__cpu_put_block(const lfuse__text *t, const lfuse__product_layout *l, int indent, const char *name);
+/* A kernel's text being written. Those who put a part of it are places of the kernel's text (template.h). */
+typedef struct lfuse__cpu_text {
+    lfuse__text t;
+    lfuse__product_layout l;
+    const char *name;
+} lfuse__cpu_text;
 
+/* cpu.c: sets a text of the class. */
+void lfuse__cpu_begin(lfuse__strbuf *out, const char *name, const lfuse__kernel_class *c, lfuse__cpu_text *text);
+/* cpu_block.c: put the functions in front of a kernel, and what the kernel does for a block of the result. */
+void lfuse__cpu_put_functions(const void *cpu_text, int which, int indent);
+void lfuse__cpu_put_block(const void *cpu_text, int which, int indent);
 /*
- * cpu_epilogue.c: puts the epilogue of sums. It takes row and column of the first one, and how many rows and columns
- * there are, from variables in scope.
+ * cpu_prologue.c: puts the part of an operand that its prologue computes, `depth` of k, from `at` on, in the type of
+ * the sums: A's `rows` rows from `row` on, to made_a; or B's panel at column `j` of the block, to made_b, or, where B
+ * is not transposed, to the panel. Rows lie as they would be stored, pitch_a or pitch_b elements apart.
  */
-void lfuse__cpu_put_epilogue(const lfuse__text *t, const lfuse__product_layout *l, int indent);
-/*
- * cpu_prologue.c: put the part of an operand that its prologue computes, `depth` of k, from `at` on, in the type of the
- * sums. put_a puts A's `rows` rows from `row` on, to made_a; put_b puts B's panel at column `j` of the block, to
- * made_b, or, where B is not transposed, to the panel. Rows lie as they would be stored, pitch_a or pitch_b elements
- * apart.
- */
-void lfuse__cpu_put_a(const lfuse__text *t, const lfuse__product_layout *l, int indent);
-void lfuse__cpu_put_b(const lfuse__text *t, const lfuse__product_layout *l, int indent);
+void lfuse__cpu_put_prologue(const void *cpu_text, int operand, int indent);
 
 #endif

@@ -10,13 +10,14 @@ enum {
 };
 
 /* A block of a member for each chunk. */
-static void put_grouped(const lfuse__text *t, const lfuse__product_layout *l, const char *name,
-                        const lfuse__kernel_class *c)
+static void put_grouped(const lfuse__cpu_text *x, const lfuse__kernel_class *c)
 {
+    const lfuse__text *t = &x->t;
+    const lfuse__product_layout *l = &x->l;
     const unsigned size = lfuse__type_bytes(t->k->product.sum), panel = (unsigned)t->k->product.rows * size;
     lfuse__strbuf *out = t->out;
 
-    lfuse__grouped_put_kernel(t, name, 1);
+    lfuse__grouped_put_kernel(t, x->name, 1);
     lfuse__put(out, 1, "const i64 block_rows = (i64)(W(%d) & 0xffff), block_columns = (i64)(W(%d) >> 16 & 0xffff);",
                LFUSE__GROUPED_BLOCKS, LFUSE__GROUPED_BLOCKS);
     lfuse__put(out, 1, "const i64 block_depth = (i64)(W(%d) >> 32);", LFUSE__GROUPED_BLOCKS);
@@ -31,7 +32,7 @@ static void put_grouped(const lfuse__text *t, const lfuse__product_layout *l, co
     lfuse__put(out, 2, "const i64 lda = (i64)OF_(%d), ldb = (i64)OF_(%d);", l->lda, l->ldb);
     lfuse__put(out, 2, "const i64 first_row = (i64)(number %% blocks_down) * block_rows;");
     lfuse__put(out, 2, "const i64 first_column = (i64)(number / blocks_down) * block_columns;");
-    lfuse__cpu_put_block(t, l, 2, name);
+    lfuse__cpu_put_block(x, 0, 2);
     lfuse__put(out, 1, "}");
     lfuse__put(out, 0, "}");
 }
@@ -39,13 +40,12 @@ static void put_grouped(const lfuse__text *t, const lfuse__product_layout *l, co
 lfuse_status lfuse__cpu_grouped_emit(lfuse__strbuf *out, const char *name, const lfuse__kernel_class *plain,
                                      const lfuse__kernel_class *c, const lfuse__facts *facts)
 {
-    lfuse__product_layout l;
-    lfuse__text t;
+    lfuse__cpu_text x;
 
-    lfuse__cpu_begin(out, plain, &t, &l);
-    t.list = (lfuse__of_list){c, facts, LFUSE__CARRY_PARTIAL};
-    lfuse__cpu_put_functions(out, name, plain);
-    put_grouped(&t, &l, name, c);
+    lfuse__cpu_begin(out, name, plain, &x);
+    x.t.list = (lfuse__of_list){c, facts, LFUSE__CARRY_PARTIAL};
+    lfuse__cpu_put_functions(&x, 0, 0);
+    put_grouped(&x, c);
     return LFUSE_OK;
 }
 

@@ -105,6 +105,12 @@ int lfuse__matmul_candidates(const lfuse__facts *facts, const int64_t *extents, 
 /* Sets sides[noperands]: LFUSE__PRODUCT_A or _B, whose prologue loads the operand, or -1, where the epilogue does. */
 void lfuse__product_sides(const lfuse__kernel_class *c, int8_t *sides);
 /*
+ * Return whether operand j, or all operands of a side that can lie in vectors, may be accessed in vectors of so many
+ * elements: strides are whole numbers of vectors, and addresses allow it. So do rows of D, where `side` is -1.
+ */
+bool lfuse__product_aligned(const lfuse__kernel_class *c, const lfuse__geometry *g, int j, int vector);
+bool lfuse__product_side_aligned(const lfuse__kernel_class *c, const lfuse__geometry *g, int side, int vector);
+/*
  * Limit what a text loads and computes: to the instructions that are marked in needed[ninstr]; to the epilogue; and to
  * the prologue of A or B, which is a text of its own.
  */

@@ -184,18 +184,6 @@ lfuse_status lfuse__strassen_emit(lfuse__strbuf *out, const char *name, const lf
 
 /* ---- sizes ---- */
 
-static bool aligned(const lfuse__strassen *s, const lfuse__geometry *g)
-{
-    const lfuse__kernel_class *c = s->t.k;
-    if (g->extents[1] % s->vector) return false;
-    for (int j = LFUSE__PRODUCT_OWN; j < c->noperands; j++) {
-        const unsigned bytes = lfuse__type_bytes(c->operands[j].type) * (unsigned)s->vector;
-        if (!lfuse__in_blocks(&c->operands[j])) continue;
-        if (g->strides[j][0] % s->vector || g->addresses[j] % (bytes < 16 ? bytes : 16)) return false;
-    }
-    return true;
-}
-
 static lfuse_status sizes_check(const lfuse__strassen *s, const lfuse__geometry *g)
 {
     const int64_t *e = g->extents, unit = (int64_t)s->vector * s->side;
@@ -225,7 +213,7 @@ lfuse_status lfuse__strassen_pack(const lfuse__kernel_class *c, const lfuse__fac
     LFUSE__TRY(lfuse__product_layout_pack(c, g, LFUSE__STRASSEN_WORDS, packed));
     packed->words[s.l.own + LFUSE__STRASSEN_HIGH] = (uint64_t)(g->extents[2] / s.side);
     packed->words[s.l.own + LFUSE__STRASSEN_WIDE] = (uint64_t)(g->extents[3] / s.side);
-    packed->words[s.l.own + LFUSE__STRASSEN_VECTORS] = aligned(&s, g);
+    packed->words[s.l.own + LFUSE__STRASSEN_VECTORS] = lfuse__product_side_aligned(c, g, -1, s.vector);
     const uint64_t across = (uint64_t)(g->extents[3] / s.side / s.vector), run = s.lanes ? (uint64_t)s.run : 1;
     const uint64_t places = (uint64_t)(g->extents[2] / s.side) * ((across + run - 1) / run);
     packed->group = (unsigned)group_of(&s);

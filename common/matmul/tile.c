@@ -145,33 +145,16 @@ lfuse_status lfuse__tiles_begin(lfuse__tiles *t, lfuse__strbuf *out, const lfuse
 
 /* ---- sizes ---- */
 
-static bool aligned(const lfuse__kernel_class *c, const lfuse__geometry *g, int j, int vector)
-{
-    const uint64_t size = lfuse__type_bytes(c->operands[j].type);
-    const int64_t apart = c->product.batched ? g->strides[j][LFUSE__PRODUCT_BATCH] : 0;
-    const uint64_t all = size * (unsigned)vector, bytes = all < LFUSE__TILES_VECTOR ? all : LFUSE__TILES_VECTOR;
-    return g->strides[j][0] % vector == 0 && apart % vector == 0 && g->addresses[j] % bytes == 0;
-}
-
-/* Rows of vectors; along an axis that a tile may cut, of nothing else. So of all that an operand is made of. */
-static bool matrix_aligned(const lfuse__kernel_class *c, const lfuse__geometry *g, const int8_t *sides, int i)
+/* Whether A (i = 0) or B lies in rows of vectors, and where a tile may cut a row, has nothing else there. */
+static bool matrix_aligned(const lfuse__kernel_class *c, const lfuse__geometry *g, int i)
 {
     const int vector = lfuse__tiles_vector(&c->product), chunk = c->product.solver->tile->chunk;
     if (chunk)
-        return g->extents[lfuse__is_k_contiguous(&c->product, i) ? 2 : i] % chunk == 0 && aligned(c, g, i, chunk);
+        return g->extents[lfuse__is_k_contiguous(&c->product, i) ? 2 : i] % chunk == 0 &&
+               lfuse__product_aligned(c, g, i, chunk);
     if (!lfuse__is_k_contiguous(&c->product, i) && g->extents[i] % vector) return false;
-    for (int j = LFUSE__PRODUCT_OWN; j < c->noperands; j++)
-        if (sides[j] == i && lfuse__in_blocks(&c->operands[j]) && !aligned(c, g, j, vector)) return false;
-    return c->product.prologue[i] || aligned(c, g, i, vector);
-}
-
-static bool others_aligned(const lfuse__kernel_class *c, const lfuse__geometry *g, const int8_t *sides)
-{
-    const int vector = lfuse__tiles_vector(&c->product);
-    if (g->extents[1] % vector) return false;
-    for (int j = LFUSE__PRODUCT_OWN; j < c->noperands; j++)
-        if (sides[j] < 0 && lfuse__in_blocks(&c->operands[j]) && !aligned(c, g, j, vector)) return false;
-    return true;
+    return lfuse__product_side_aligned(c, g, i, vector) &&
+           (c->product.prologue[i] || lfuse__product_aligned(c, g, i, vector));
 }
 
 lfuse_status lfuse__tiles_pack(const lfuse__kernel_class *c, const lfuse__facts *facts, const lfuse__geometry *g,
@@ -180,7 +163,7 @@ lfuse_status lfuse__tiles_pack(const lfuse__kernel_class *c, const lfuse__facts 
     const lfuse__product_class *p = &c->product;
     const int64_t batch = lfuse__product_batch(c, g);
     const bool shared = p->split == LFUSE__SPLIT_STREAM_K;
-    int8_t sides[LFUSE__MAX_OPERANDS];
+    const int vector = lfuse__tiles_vector(p);
     lfuse__product_layout l;
     uint64_t groups, *own;
     lfuse__cut found;
@@ -194,10 +177,9 @@ lfuse_status lfuse__tiles_pack(const lfuse__kernel_class *c, const lfuse__facts 
     own[LFUSE__TILES_PARTS] = (uint64_t)(shared ? found.workers : found.parts);
     own[LFUSE__TILES_SHARED] = (uint64_t)found.shared;
     if (p->column_sums) own[LFUSE__TILES_APART] = (uint64_t)lfuse__tiles_apart(p, g->extents[0]);
-    lfuse__product_sides(c, sides);
-    own[LFUSE__TILES_VECTORS] = (uint64_t)matrix_aligned(c, g, sides, LFUSE__PRODUCT_A) |
-                                (uint64_t)matrix_aligned(c, g, sides, LFUSE__PRODUCT_B) << 1 |
-                                (uint64_t)others_aligned(c, g, sides) << 2;
+    own[LFUSE__TILES_VECTORS] = (uint64_t)matrix_aligned(c, g, LFUSE__PRODUCT_A) |
+                                (uint64_t)matrix_aligned(c, g, LFUSE__PRODUCT_B) << 1 |
+                                (uint64_t)lfuse__product_side_aligned(c, g, -1, vector) << 2;
     groups = (uint64_t)found.down * (uint64_t)found.across * (shared ? 1 : (uint64_t)found.parts) * (uint64_t)batch;
     if (shared) groups += (uint64_t)(found.workers - found.shared);
     if (overlaps(facts, p)) {
@@ -207,7 +189,7 @@ lfuse_status lfuse__tiles_pack(const lfuse__kernel_class *c, const lfuse__facts 
     packed->group = (unsigned)lfuse__tiles_threads(p);
     if (p->phase) {
         packed->group = LFUSE__GROUP;
-        const int64_t vectors = lfuse__ceil_div(g->extents[1], lfuse__tiles_vector(p));
+        const int64_t vectors = lfuse__ceil_div(g->extents[1], vector);
         groups = (uint64_t)lfuse__ceil_div(batch * g->extents[0] * vectors, LFUSE__GROUP);
     }
     if (groups > LFUSE__GROUP_BOUND)

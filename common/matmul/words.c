@@ -10,8 +10,8 @@ void lfuse__product_sides(const lfuse__kernel_class *c, int8_t *sides)
 {
     memset(sides, -1, (size_t)c->noperands * sizeof *sides);
     for (int i = 0; i < LFUSE__PRODUCT_SUM; i++) {
-        bool needed[LFUSE__MAX_INSTRUCTIONS] = {false}, loaded[LFUSE__MAX_OPERANDS] = {false};
         if (!c->product.prologue[i]) continue;
+        bool needed[LFUSE__MAX_INSTRUCTIONS] = {false}, loaded[LFUSE__MAX_OPERANDS] = {false};
         lfuse__body_loads(c->body, c->product.prologue[i] - 1, needed, loaded);
         for (int j = 0; j < c->noperands; j++)
             if (loaded[j]) sides[j] = (int8_t)i;
@@ -150,4 +150,25 @@ void lfuse__put_product_vector(lfuse__strbuf *out, int indent, const lfuse__kern
         else
             lfuse__put(out, indent, "STOREB_%u(p%d + %s * %u + %u, %s + %u);", each, j, at, size, done, words,
                        done / 4);
+}
+
+bool lfuse__product_aligned(const lfuse__kernel_class *c, const lfuse__geometry *g, int j, int vector)
+{
+    const uint64_t all = (uint64_t)lfuse__type_bytes(c->operands[j].type) * (unsigned)vector;
+    const int64_t apart = c->product.batched ? g->strides[j][LFUSE__PRODUCT_BATCH] : 0;
+
+    return g->strides[j][0] % vector == 0 && apart % vector == 0 && g->addresses[j] % (all < 16 ? all : 16) == 0;
+}
+
+bool lfuse__product_side_aligned(const lfuse__kernel_class *c, const lfuse__geometry *g, int side, int vector)
+{
+    int8_t sides[LFUSE__MAX_OPERANDS];
+    int j;
+
+    if (side < 0 && g->extents[1] % vector) return false;
+    lfuse__product_sides(c, sides);
+    for (j = LFUSE__PRODUCT_OWN; j < c->noperands; j++)
+        if (sides[j] == side && lfuse__in_blocks(&c->operands[j]) && !lfuse__product_aligned(c, g, j, vector))
+            return false;
+    return true;
 }

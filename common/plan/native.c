@@ -20,6 +20,23 @@ static int64_t times(int64_t a, int64_t b)
     return __builtin_mul_overflow(a, b, &product) ? INT64_MAX : product;
 }
 
+void lfuse__product_bounds(const lfuse_graph *g, int rank, const lfuse_size *extents, lfuse_size k,
+                           lfuse__matmul_sizes *low, lfuse__matmul_sizes *high)
+{
+    int64_t bounds[2];
+    int i;
+
+    low->matrices = high->matrices = 1;
+    lfuse__size_bounds(g, extents[rank - 2], &low->m, &high->m);
+    lfuse__size_bounds(g, extents[rank - 1], &low->n, &high->n);
+    lfuse__size_bounds(g, k, &low->k, &high->k);
+    for (i = 0; i < rank - 2; i++) {
+        lfuse__size_bounds(g, extents[i], &bounds[0], &bounds[1]);
+        low->matrices = times(low->matrices, bounds[0]);
+        high->matrices = times(high->matrices, bounds[1]);
+    }
+}
+
 bool lfuse__draft_frozen(const lfuse__draft *d, int32_t matmul, int i)
 {
     lfuse__view walk;
@@ -31,25 +48,17 @@ bool lfuse__draft_frozen(const lfuse__draft *d, int32_t matmul, int i)
 void lfuse__draft_describe(const lfuse__draft *d, int32_t matmul, lfuse__matmul_desc *desc)
 {
     const lfuse__node *n = lfuse__draft_node(d, matmul), *a = lfuse__draft_node(d, n->in[0]);
-    int64_t low, high;
     int i;
 
-    *desc = (lfuse__matmul_desc){ .result = (lfuse_type)n->type, .low.matrices = 1, .high.matrices = 1,
-                                  .tf32 = n->op == LFUSE_PRECISION_TF32, .batched = n->rank > 2, .list = n->list,
-                                  .prepared = d->nodes[matmul].prepared, .provider = d->provider };
+    *desc = (lfuse__matmul_desc){ .result = (lfuse_type)n->type, .tf32 = n->op == LFUSE_PRECISION_TF32,
+                                  .batched = n->rank > 2, .list = n->list, .prepared = d->nodes[matmul].prepared,
+                                  .provider = d->provider };
     for (i = 0; i < 2; i++) {
         desc->types[i] = (lfuse_type)lfuse__draft_node(d, n->in[i])->type;
         desc->frozen[i] = !n->list && lfuse__draft_frozen(d, matmul, i);
     }
-    if (n->list) return; /* each member has sizes of its own */
-    lfuse__size_bounds(d->g, n->shape[n->rank - 2], &desc->low.m, &desc->high.m);
-    lfuse__size_bounds(d->g, n->shape[n->rank - 1], &desc->low.n, &desc->high.n);
-    lfuse__size_bounds(d->g, a->shape[a->rank - 1], &desc->low.k, &desc->high.k);
-    for (i = 0; i < n->rank - 2; i++) {
-        lfuse__size_bounds(d->g, n->shape[i], &low, &high);
-        desc->low.matrices = times(desc->low.matrices, low);
-        desc->high.matrices = times(desc->high.matrices, high);
-    }
+    if (!n->list) /* else each member has sizes of its own */
+        lfuse__product_bounds(d->g, n->rank, n->shape, a->shape[a->rank - 1], &desc->low, &desc->high);
 }
 
 static bool declines(const lfuse__draft *d, lfuse__planned_solver solver, const lfuse__matmul_desc *desc)

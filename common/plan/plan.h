@@ -284,6 +284,10 @@ void lfuse__plan_free(lfuse__plan_body *body);
  */
 lfuse_status lfuse__graph_lower(const lfuse_graph *canonical, unsigned disable, lfuse_graph **lowered);
 
+/* native.c: finds the bounds of a product's sizes; extents[rank] are those of the result: the batch, m, n. */
+void lfuse__product_bounds(const lfuse_graph *g, int rank, const lfuse_size *extents, lfuse_size k,
+                           lfuse__matmul_sizes *low, lfuse__matmul_sizes *high);
+
 /*
  * loop.c: the loop of a step whose tensors are contiguous, with neighbouring axes merged wherever that is right for all
  * sizes. Axis i of it is the axes first[i] ... first[i + 1] - 1 of the step's loop. A loop of one element has rank 1

@@ -31,36 +31,17 @@ static bool is_open(const sides *s, int i)
     return s->low[i] != s->high[i];
 }
 
-static int64_t times(int64_t a, int64_t b)
-{
-    int64_t product;
-
-    return __builtin_mul_overflow(a, b, &product) ? INT64_MAX : product;
-}
-
-static void batch_bounds(const lfuse__plan_body *plan, const lfuse__step *step, int64_t *low, int64_t *high)
-{
-    int64_t bounds[2];
-    int i;
-
-    *low = *high = 1;
-    for (i = 0; i < step->rank - 2; i++) {
-        lfuse__size_bounds(plan->graph, step->extents[i], &bounds[0], &bounds[1]);
-        *low = times(*low, bounds[0]);
-        *high = times(*high, bounds[1]);
-    }
-}
-
 static void find_sides(const lfuse__plan_body *plan, const lfuse__step *step, sides *s)
 {
-    const lfuse_size all[BATCH] = { step->product.m, step->product.n, step->product.k };
+    lfuse__matmul_sizes low, high;
     int i;
 
+    lfuse__product_bounds(plan->graph, step->rank, step->extents, step->product.k, &low, &high);
+    memcpy(s->low, (const int64_t[]){ low.m, low.n, low.k, low.matrices }, sizeof s->low);
+    memcpy(s->high, (const int64_t[]){ high.m, high.n, high.k, high.matrices }, sizeof s->high);
     s->open = 0;
-    batch_bounds(plan, step, &s->low[BATCH], &s->high[BATCH]);
     s->last = is_open(s, BATCH) ? BATCH : -1;
     for (i = 0; i < BATCH; i++) {
-        lfuse__size_bounds(plan->graph, all[i], &s->low[i], &s->high[i]);
         if (!is_open(s, i)) continue;
         s->open++;
         s->last = i;
