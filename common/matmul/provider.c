@@ -116,19 +116,18 @@ static lfuse__computes provider(const lfuse__facts *facts, const lfuse__matmul_d
 
 /* ---- what the planner is told ---- */
 
-/* Why the first solver of single products declines, where all do. */
+/* Why the last solver with candidates declines, where all do. */
 static const char *native_declines(const lfuse__facts *facts, const lfuse__matmul_desc *desc)
 {
-    const char *first = NULL, *why;
+    const char *why = NULL;
     int i;
 
     for (i = 0; lfuse__solvers[i]; i++) {
         if (!lfuse__solvers[i]->candidate) continue;
         why = lfuse__solvers[i]->declines(facts, desc);
-        if (!why) return NULL;
-        if (!first) first = why;
+        if (!why) break;
     }
-    return first;
+    return why;
 }
 
 static const char *declines(const lfuse__facts *facts, lfuse__planned_solver solver, const lfuse__matmul_desc *desc)

@@ -45,7 +45,7 @@ lfuse_status lfuse__simt_grouped_emit(lfuse__strbuf *out, const char *name, cons
     snprintf(rows, sizeof rows, "%d", p->rows);
     snprintf(columns, sizeof columns, "%d", p->columns);
     lfuse__grouped_put_kernel(&t.t, name, t.threads);
-    lfuse__tiles_put_local(&t);
+    lfuse__put(out, 1, "TILE_%s(tile, %d)", t.sum, p->solver->tile->local(p));
     lfuse__put(out, 1, "const u32 item = ITEM();");
     lfuse__tiles_put_items(&t, 0, 1);
     lfuse__put(out, 1, "const u64 c = GROUP();");

@@ -5,13 +5,13 @@
  *   - simt, mma, skinny and cpu compute a product by kernels of the family PRODUCT. They have candidates, and
  *     lfuse__matmul_choose compares these. simt and cpu take lists too: grouped.h.
  *   - vendor, strassen and mlp are chosen by the planner (common/plan/advice.h), which makes steps of their own for
- *     them. They have no candidates here.
+ *     them. They have no candidates here, and what they cost is told by provider.h and mlp.h.
  * Batches, lists, prologues and column sums are fields of one description, lfuse__matmul_desc: a solver takes a product
  * that has them, or declines it with a reason.
  *
- * To make the operations of an instance is no member of a row, as it takes buffers, streams and plans, which are below
- * this folder: common/run/instantiate/ has a function for each kind of step (families.def), and product.c there asks by
- * problem.h what it has to know of a solver.
+ * To make the operations of an instance is no member of a row, as it takes plans, buffers and streams of common/run/,
+ * which calls this folder and is not called by it: families.def names a function of common/run/instantiate/ for each
+ * kind of step, and that for products asks by problem.h what it has to know of a solver.
  *
  * Who adds a solver writes its file, its name below, a row in solvers.c and its kernel's text.
  */
@@ -41,9 +41,9 @@ struct lfuse__tile_traits;
 /* Extents have the order of a geometry: m, n, k, and of a batch the number of products. */
 struct lfuse__solver {
     const char *name;
-    const struct lfuse__tile_traits *tile; /* tile.h: how it differs from others that share it. NULL: it does not */
+    const struct lfuse__tile_traits *tile; /* of solvers that share tile.h: how they differ; NULL: of others */
 
-    /* Returns whether the solver runs on such a device at all. */
+    /* Returns whether the solver runs on such a device at all. NULL: it runs on every one. */
     bool (*runs_on)(const lfuse__facts *facts);
     /* Returns NULL where the solver may take the product; else the reason why it does not, a static string. */
     const char *(*declines)(const lfuse__facts *facts, const lfuse__matmul_desc *desc);

@@ -107,12 +107,6 @@ int lfuse__strassen_levels(const lfuse__facts *f, const lfuse__matmul_desc *d, d
 
 enum { LEAST_K = 4 }; /* shorter sums may err by more than the bound allows */
 
-static bool runs_on(const lfuse__facts *facts)
-{
-    (void)facts;
-    return true;
-}
-
 /* Of f16 and bf16: whoever multiplies them has to give f32, and the portable library does not. */
 static bool sums_are_wide(const lfuse__facts *facts, lfuse_provider provider)
 {
@@ -149,4 +143,4 @@ static const char *declines(const lfuse__facts *facts, const lfuse__matmul_desc 
     return NULL;
 }
 
-const lfuse__solver lfuse__strassen = {.name = "strassen", .runs_on = runs_on, .declines = declines};
+const lfuse__solver lfuse__strassen = {.name = "strassen", .declines = declines};

@@ -45,11 +45,6 @@ int lfuse__tiles_threads(const lfuse__product_class *p)
     return threads ? threads : p->rows / p->item_rows * (p->columns / p->item_columns) * p->slices;
 }
 
-void lfuse__tiles_put_local(const lfuse__tiles *t)
-{
-    lfuse__put(t->t.out, 1, "TILE_%s(tile, %d)", t->sum, t->p->solver->tile->local(t->p));
-}
-
 void lfuse__tiles_put_items(const void *context, int which, int indent)
 {
     const lfuse__tiles *t = context;

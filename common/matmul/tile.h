@@ -106,7 +106,7 @@ bool lfuse__tiles_cut(const lfuse__product_class *p, const lfuse__facts *facts, 
  */
 bool lfuse__tiles_hand_over(const lfuse__product_class *p, const lfuse__facts *facts, uint64_t groups);
 
-/* tile.c: functions of a solver that all of them have in common. */
+/* tile.c: functions of a solver (solver.h), of which skinny has pack alone. */
 uint64_t lfuse__tiles_tickets(const lfuse__kernel_class *c);
 uint64_t lfuse__tiles_workspace(const lfuse__kernel_class *c, const lfuse__facts *facts, const lfuse__geometry *g);
 lfuse_status lfuse__tiles_pack(const lfuse__kernel_class *c, const lfuse__facts *facts, const lfuse__geometry *g,
@@ -132,8 +132,10 @@ struct lfuse__tiles {
     bool overlaps;        /* facts.overlaps: the kernel has no BEGIN yet where its sums begin */
 };
 
-/* Returns whether neighbours in an operand's memory are neighbours along k: it is transposed on its way into local
- * memory. */
+/*
+ * Returns whether neighbours in the memory of A or B (`operand`) are neighbours along k: it is transposed on its way
+ * into local memory.
+ */
 static inline bool lfuse__is_k_contiguous(const lfuse__product_class *p, int operand)
 {
     return operand == LFUSE__PRODUCT_A ? !p->ta : p->tb;
@@ -142,8 +144,7 @@ static inline bool lfuse__is_k_contiguous(const lfuse__product_class *p, int ope
 /*
  * tile.c: parts of a kernel.
  *   - describe sets everything but the text; begin does so too, after it has checked the class, and puts powers.
- *   - put_schedule puts text/gemm_schedule.k, for a place of that name.
- *   - put_local declares local memory.
+ *   - put_schedule puts text/gemm_schedule.k: it declares the tile, or tiles, that the work-group computes.
  *   - put_items declares `place` and `slice` of work-item `item`, and y and x, its first row and column in the tile.
  *   - put_band declares `down` and `across` of tile `number`, which is one of tiles_down x tiles_across; put_band_of
  *     says these three otherwise, by expressions.
@@ -152,7 +153,6 @@ void lfuse__tiles_describe(lfuse__tiles *t, lfuse__strbuf *out, const lfuse__ker
 lfuse_status lfuse__tiles_begin(lfuse__tiles *t, lfuse__strbuf *out, const lfuse__kernel_class *c,
                                 const lfuse__facts *facts);
 void lfuse__tiles_put_schedule(const void *t, int which, int indent);
-void lfuse__tiles_put_local(const lfuse__tiles *t);
 void lfuse__tiles_put_items(const void *t, int which, int indent);
 void lfuse__tiles_put_band(const void *t, int which, int indent);
 void lfuse__tiles_put_band_of(const lfuse__tiles *t, int indent, const char *number, const char *tiles_down,
