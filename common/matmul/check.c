@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the class of a product has to be, whoever solves it. */
-#include <string.h>
-
 #include "common/base/error.h"
 #include "common/matmul/solver.h"
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Chains of products in one launch: shapes for sizes, argument words. The kernel is text/mlp.k. */
-#include <string.h>
-
 #include "common/base/costs.h"
 #include "common/base/error.h"
 #include "common/kernels/families.h"

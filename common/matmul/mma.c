@@ -2,7 +2,6 @@
 /* Products on tensor cores: the kernel is text/gemm_mma.k. */
 #include <stdio.h>
 
-#include "common/base/error.h"
 #include "common/matmul/provider.h"
 #include "common/matmul/tile.h"
 #include "common/kernels/template.h"
@@ -118,15 +117,6 @@ static void put_place(const lfuse__tiles *t, int indent, const char *number)
 
 /* ---- the solver ---- */
 
-static lfuse_status emit(lfuse__strbuf *out, const char *name, const lfuse__kernel_class *c, const lfuse__facts *facts)
-{
-    lfuse__tiles t;
-
-    LFUSE__TRY(lfuse__tiles_begin(&t, out, c, facts));
-    put_kernel(&t, name);
-    return LFUSE_OK;
-}
-
 static const char *declines(const lfuse__facts *facts, const lfuse__matmul_desc *desc)
 {
     const lfuse_type type = desc->types[0];
@@ -164,12 +154,12 @@ static const lfuse__tile_shape shapes[] = {
 
 static const lfuse__tile_traits traits = {
     .shapes = shapes, .nshapes = sizeof shapes / sizeof *shapes, .chunk = CHUNK, .tensor_cores = true, .local = local,
-    .put_corner = put_corner, .put_place = put_place,
+    .put_corner = put_corner, .put_place = put_place, .put_kernel = put_kernel,
 };
 
 const lfuse__solver lfuse__mma = {
     .name = "mma", .tile = &traits, .runs_on = lfuse__tiles_fit, .declines = declines,
     .candidate = lfuse__tile_candidate, .is_compiled_ahead = lfuse__tile_is_compiled_ahead, .serves = serves,
     .suits = suits, .cost = lfuse__tile_cost, .phases = 1, .tickets = lfuse__tiles_tickets,
-    .workspace = lfuse__tiles_workspace, .emit = emit, .pack = lfuse__tiles_pack,
+    .workspace = lfuse__tiles_workspace, .emit = lfuse__tiles_emit, .pack = lfuse__tiles_pack,
 };

@@ -2,7 +2,6 @@
 /* Products by multiply-adds, a tile a work-group: the kernel is text/gemm_simt.k, its loop text/gemm_simt_loop.k. */
 #include <stdio.h>
 
-#include "common/base/error.h"
 #include "common/matmul/grouped.h"
 #include "common/matmul/provider.h"
 #include "common/matmul/tile.h"
@@ -56,6 +55,18 @@ static side side_of(const lfuse__tiles *t, int operand)
     s.loads = s.width * t->p->depth / t->vector / t->threads;
     s.words = t->vector * (int)s.size / 4;
     return s;
+}
+
+/* Writes an expression: where the elements of a work-item are in half 0, of vector `vector` of k, an expression. */
+static void elements_at(const lfuse__tiles *t, const side *s, const char *vector, char *place, size_t size)
+{
+    const char at = s->operand == LFUSE__PRODUCT_A ? 'y' : 'x';
+    int n = 0;
+
+    if (t->p->slices > 1) n = snprintf(place, size, "slice * %d + ", t->p->depth / t->p->slices * s->width);
+    if (s->k_contiguous)
+        snprintf(place + n, size - (size_t)n, "(%c ^ %s %% %d * %d)", at, vector, s->turns, s->moves);
+    else snprintf(place + n, size - (size_t)n, "%c", at);
 }
 
 /* ---- the products of a k-tile as one asm statement ---- */
@@ -123,15 +134,10 @@ static void put_step_products(const lfuse__tiles *t, int indent)
 static void put_step_addresses(const lfuse__tiles *t, const side *s, int indent)
 {
     const int each = t->p->depth / t->p->slices, places = places_of(t, s);
-    const char at = s->operand == LFUSE__PRODUCT_A ? 'y' : 'x';
     for (int i = 0; i < places; i++) {
-        char place[128];
-        int n = 0;
-        if (t->p->slices > 1) n = snprintf(place, sizeof place, "slice * %d + ", each * s->width);
-        if (s->k_contiguous)
-            snprintf(place + n, sizeof place - (size_t)n, "(%c ^ (slice * %d + %d) %% %d * %d)", at, each / t->vector,
-                     i, s->turns, s->moves);
-        else snprintf(place + n, sizeof place - (size_t)n, "%c", at);
+        char place[128], vector[40];
+        snprintf(vector, sizeof vector, "(slice * %d + %d)", each / t->vector, i);
+        elements_at(t, s, vector, place, sizeof place);
         lfuse__put(t->t.out, indent, "u32 %c_step%d = STEP_AT_%s(tile, %d + %s);", s->letter, i, t->sum, s->base,
                    place);
         lfuse__put(t->t.out, indent, "STEP_HOLD(%c_step%d);", s->letter, i);
@@ -197,18 +203,6 @@ static bool as_they_are(const lfuse__tiles *t)
 /* Parts of gemm_simt_operand.k; a place has the operand's number and the part's. */
 enum { ADDRESSES, FETCH, FETCH_FIRST, TO_SHARED, SLOWLY, ELEMENTS, PARTS };
 
-/* Of a work-item's elements of k number `l`, in the first half. */
-static void elements_at(const lfuse__tiles *t, const side *s, char *place, size_t size)
-{
-    const char at = s->operand == LFUSE__PRODUCT_A ? 'y' : 'x';
-    int n = 0;
-
-    if (t->p->slices > 1) n = snprintf(place, size, "slice * %d + ", t->p->depth / t->p->slices * s->width);
-    if (s->k_contiguous)
-        snprintf(place + n, size - (size_t)n, "(%c ^ l / %d %% %d * %d)", at, t->vector, s->turns, s->moves);
-    else snprintf(place + n, size - (size_t)n, "%c", at);
-}
-
 static void put_operand(const void *context, int which, int indent)
 {
     const lfuse__tiles *t = context;
@@ -217,7 +211,7 @@ static void put_operand(const void *context, int which, int indent)
     const side s = side_of(t, which / PARTS);
     const bool a = s.operand == LFUSE__PRODUCT_A;
     const int along = s.k_contiguous ? p->depth : s.width, item = a ? p->item_rows : p->item_columns;
-    char first[96], ld[24], begin[64], row[160], place[96];
+    char first[96], ld[24], begin[64], row[160], vector[24], place[96];
     const lfuse__parameter parameters[] = {
         {"X", .word = a ? "a" : "b"}, {"PART_ADDRESSES", .number = part == ADDRESSES},
         {"PART_FETCH", .number = part == FETCH || part == FETCH_FIRST}, {"EARLY", .number = part == FETCH_FIRST},
@@ -242,7 +236,8 @@ static void put_operand(const void *context, int which, int indent)
     else snprintf(begin, sizeof begin, "%s * %d", a ? "down" : "across", s.width);
     if (a) lfuse__tiles_row(t, "a0", "r", row, sizeof row);
     else snprintf(row, sizeof row, "b0 + r");
-    elements_at(t, &s, place, sizeof place);
+    snprintf(vector, sizeof vector, "l / %d", t->vector);
+    elements_at(t, &s, vector, place, sizeof place);
     lfuse__put_text(t->t.out, indent, lfuse__text_gemm_simt_operand, parameters, NULL, NULL);
 }
 
@@ -319,15 +314,6 @@ static void put_kernel(const lfuse__tiles *t, const char *name)
     lfuse__put_text(t->t.out, 0, lfuse__text_gemm_simt, parameters, places, t);
 }
 
-static lfuse_status emit(lfuse__strbuf *out, const char *name, const lfuse__kernel_class *c, const lfuse__facts *facts)
-{
-    lfuse__tiles t;
-
-    LFUSE__TRY(lfuse__tiles_begin(&t, out, c, facts));
-    put_kernel(&t, name);
-    return LFUSE_OK;
-}
-
 /* ---- the accumulators that a work-item has: rows of vectors ---- */
 
 static void put_corner(const lfuse__tiles *t, int indent, const char *place)
@@ -386,14 +372,14 @@ static const lfuse__tile_shape shapes[] = {
 
 static const lfuse__tile_traits traits = {
     .shapes = shapes, .nshapes = sizeof shapes / sizeof *shapes, .sums_columns = true, .overlaps = true,
-    .local = local, .put_corner = put_corner, .put_place = put_place,
+    .local = local, .put_corner = put_corner, .put_place = put_place, .put_kernel = put_kernel,
 };
 
 const lfuse__solver lfuse__simt = {
     .name = "simt", .tile = &traits, .runs_on = lfuse__tiles_fit, .declines = declines,
     .candidate = lfuse__tile_candidate, .is_compiled_ahead = lfuse__tile_is_compiled_ahead,
     .serves = lfuse__tile_serves, .cost = lfuse__tile_cost, .phases = 1, .tickets = lfuse__tiles_tickets,
-    .workspace = lfuse__tiles_workspace, .emit = emit, .pack = lfuse__tiles_pack,
+    .workspace = lfuse__tiles_workspace, .emit = lfuse__tiles_emit, .pack = lfuse__tiles_pack,
     .grouped_cost = lfuse__tiles_grouped_cost, .grouped_cut = lfuse__simt_grouped_cut,
     .grouped_emit = lfuse__simt_grouped_emit,
 };

@@ -3,7 +3,6 @@
 #include <math.h>
 
 #include "common/base/costs.h"
-#include "common/base/error.h"
 #include "common/kernels/template.h"
 #include "common/matmul/provider.h"
 #include "common/matmul/skinny.h"
@@ -54,7 +53,7 @@ static void put_store(const void *context, int which, int indent)
     lfuse__put_text(s->out, indent, lfuse__text_gemm_skinny_store, parameters, NULL, NULL);
 }
 
-static void put_kernel(const lfuse__tiles *t, const char *name)
+static void put_parts(const lfuse__tiles *t, const char *name)
 {
     static const lfuse__place places[] = {{"OPERANDS", put_operands, 0},
                                           {"MAKE_WIDE", lfuse__skinny_put_wide, 0},
@@ -102,14 +101,9 @@ static void put_fold(const lfuse__tiles *t, const char *name)
     lfuse__put(out, 0, "}");
 }
 
-static lfuse_status emit(lfuse__strbuf *out, const char *name, const lfuse__kernel_class *c, const lfuse__facts *facts)
+static void put_kernel(const lfuse__tiles *t, const char *name)
 {
-    lfuse__tiles t;
-
-    LFUSE__TRY(lfuse__tiles_begin(&t, out, c, facts));
-    if (c->product.phase) put_fold(&t, name);
-    else put_kernel(&t, name);
-    return LFUSE_OK;
+    (t->p->phase ? put_fold : put_parts)(t, name);
 }
 
 /* ---- how it is cut up ---- */
@@ -184,10 +178,10 @@ static uint64_t workspace(const lfuse__kernel_class *c, const lfuse__facts *fact
            (uint64_t)lfuse__ceil_div(g->extents[1], lfuse__tiles_vector(&c->product)) * LFUSE__TILES_VECTOR;
 }
 
-static const lfuse__tile_traits traits = { .threads = LFUSE__GROUP };
+static const lfuse__tile_traits traits = { .threads = LFUSE__GROUP, .put_kernel = put_kernel };
 
 const lfuse__solver lfuse__skinny = {
     .name = "skinny", .tile = &traits, .runs_on = lfuse__tiles_fit, .declines = declines,
-    .candidate = candidate, .serves = serves, .cost = cost, .phases = 2, .workspace = workspace, .emit = emit,
-    .pack = lfuse__tiles_pack,
+    .candidate = candidate, .serves = serves, .cost = cost, .phases = 2, .workspace = workspace,
+    .emit = lfuse__tiles_emit, .pack = lfuse__tiles_pack,
 };

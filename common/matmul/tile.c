@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "common/base/error.h"
-#include "common/matmul/grouped.h"
 #include "common/matmul/tile.h"
 #include "common/kernels/template.h"
 
@@ -122,19 +121,21 @@ static bool overlaps(const lfuse__facts *facts, const lfuse__product_class *p)
     return facts->overlaps && p->solver->tile->overlaps && p->split != LFUSE__SPLIT_STREAM_K;
 }
 
-lfuse_status lfuse__tiles_begin(lfuse__tiles *t, lfuse__strbuf *out, const lfuse__kernel_class *c,
-                                const lfuse__facts *facts)
+lfuse_status lfuse__tiles_emit(lfuse__strbuf *out, const char *name, const lfuse__kernel_class *c,
+                               const lfuse__facts *facts)
 {
     const lfuse__product_class *p = &c->product;
     const bool known = lfuse__tiles_known(p) && (!p->column_sums || lfuse__tiles_sum_columns(p));
+    lfuse__tiles t;
 
     if (!known || p->phase < 0 || p->phase >= p->solver->phases)
         return lfuse__error(LFUSE_ERR_INVALID, "a product by tiles of %d x %d x %d, phase %d", p->rows, p->columns,
                             p->depth, p->phase);
-    lfuse__tiles_describe(t, out, c);
-    t->overlaps = overlaps(facts, p);
-    t->steps = facts->steps;
+    lfuse__tiles_describe(&t, out, c);
+    t.overlaps = overlaps(facts, p);
+    t.steps = facts->steps;
     lfuse__put_powers(out, c->body);
+    p->solver->tile->put_kernel(&t, name);
     return LFUSE_OK;
 }
 

@@ -74,6 +74,7 @@ typedef struct lfuse__tile_traits {
      */
     void (*put_corner)(const lfuse__tiles *t, int indent, const char *place);
     void (*put_place)(const lfuse__tiles *t, int indent, const char *number);
+    void (*put_kernel)(const lfuse__tiles *t, const char *name); /* puts the kernel of the class's phase */
 } lfuse__tile_traits;
 
 /*
@@ -106,9 +107,11 @@ bool lfuse__tiles_cut(const lfuse__product_class *p, const lfuse__facts *facts, 
  */
 bool lfuse__tiles_hand_over(const lfuse__product_class *p, const lfuse__facts *facts, uint64_t groups);
 
-/* tile.c: functions of a solver (solver.h), of which skinny has pack alone. */
+/* tile.c: functions of a solver (solver.h), of which skinny has emit and pack alone. */
 uint64_t lfuse__tiles_tickets(const lfuse__kernel_class *c);
 uint64_t lfuse__tiles_workspace(const lfuse__kernel_class *c, const lfuse__facts *facts, const lfuse__geometry *g);
+lfuse_status lfuse__tiles_emit(lfuse__strbuf *out, const char *name, const lfuse__kernel_class *c,
+                               const lfuse__facts *facts);
 lfuse_status lfuse__tiles_pack(const lfuse__kernel_class *c, const lfuse__facts *facts, const lfuse__geometry *g,
                                lfuse__packed *packed);
 /* tile.c: returns the work-items of a group. */
@@ -143,15 +146,13 @@ static inline bool lfuse__is_k_contiguous(const lfuse__product_class *p, int ope
 
 /*
  * tile.c: parts of a kernel.
- *   - describe sets everything but the text; begin does so too, after it has checked the class, and puts powers.
+ *   - describe sets everything but `steps` and `overlaps`.
  *   - put_schedule puts text/gemm_schedule.k: it declares the tile, or tiles, that the work-group computes.
  *   - put_items declares `place` and `slice` of work-item `item`, and y and x, its first row and column in the tile.
  *   - put_band declares `down` and `across` of tile `number`, which is one of tiles_down x tiles_across; put_band_of
  *     says these three otherwise, by expressions.
  */
 void lfuse__tiles_describe(lfuse__tiles *t, lfuse__strbuf *out, const lfuse__kernel_class *c);
-lfuse_status lfuse__tiles_begin(lfuse__tiles *t, lfuse__strbuf *out, const lfuse__kernel_class *c,
-                                const lfuse__facts *facts);
 void lfuse__tiles_put_schedule(const void *t, int which, int indent);
 void lfuse__tiles_put_items(const void *t, int which, int indent);
 void lfuse__tiles_put_band(const void *t, int which, int indent);
