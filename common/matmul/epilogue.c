@@ -242,27 +242,17 @@ static void place_of_item(const lfuse__tiles *t, int indent)
                t->vector);
 }
 
-static void put_from(const lfuse__tiles *t, int indent, const char *from)
-{
-    const char *type = lfuse__memory_word(t->p->sum);
-    lfuse__put(t->t.out, indent, "LOADB_16(u_, %s);", from);
-    for (int e = 0; e < t->vector; e++)
-        lfuse__put(t->t.out, indent, "v_[%d] = ADD_%s(v_[%d], UNPACK_%s(u_, %d));", e, t->sum, e, type, e);
-}
-
-static void put_zeros(const lfuse__tiles *t, int indent)
-{
-    lfuse__put(t->t.out, indent, "S_%s v_[%d];", t->sum, t->vector);
-    for (int e = 0; e < t->vector; e++) lfuse__put(t->t.out, indent, "v_[%d] = ZERO_%s;", e, t->sum);
-}
-
 static void sums_of_parts(const lfuse__tiles *t, int indent)
 {
-    put_zeros(t, indent);
+    const char *type = lfuse__memory_word(t->p->sum);
+    lfuse__put(t->t.out, indent, "S_%s v_[%d];", t->sum, t->vector);
+    for (int e = 0; e < t->vector; e++) lfuse__put(t->t.out, indent, "v_[%d] = ZERO_%s;", e, t->sum);
     lfuse__put(t->t.out, 0, "#pragma unroll 4");
     lfuse__put(t->t.out, indent, "for (u32 part = 0; part < parts; part++) {");
     lfuse__put(t->t.out, indent + 1, "u32 u_[4];");
-    put_from(t, indent + 1, "space + ((u64)part * m * wide + number) * 16");
+    lfuse__put(t->t.out, indent + 1, "LOADB_16(u_, space + ((u64)part * m * wide + number) * 16);");
+    for (int e = 0; e < t->vector; e++)
+        lfuse__put(t->t.out, indent + 1, "v_[%d] = ADD_%s(v_[%d], UNPACK_%s(u_, %d));", e, t->sum, e, type, e);
     lfuse__put(t->t.out, indent, "}");
 }
 

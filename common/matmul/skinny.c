@@ -25,16 +25,6 @@ static lfuse__skinny_text describe(const lfuse__tiles *t)
     return s;
 }
 
-static int skinny_width(const lfuse__product_class *p, int wide, int vector)
-{
-    return vector * (lfuse__is_k_contiguous(p, wide) ? TEAMS : TEAM);
-}
-
-static int skinny_depth(const lfuse__product_class *p, int wide, int vector)
-{
-    return vector * (lfuse__is_k_contiguous(p, wide) ? TEAM : TEAMS);
-}
-
 static void put_operands(const void *context, int which, int indent)
 {
     const lfuse__skinny_text *s = context;
@@ -149,13 +139,14 @@ static const char *declines(const lfuse__facts *facts, const lfuse__matmul_desc 
 static bool candidate(const lfuse__solver *solver, int at, lfuse__product_class *p)
 {
     const int few = at < 2 * FEWS ? fews[at / 2] : 0, v = lfuse__tiles_vector(p), rows = at % 2;
-    const int wide = rows ? LFUSE__PRODUCT_B : LFUSE__PRODUCT_A, width = skinny_width(p, wide, v);
+    const bool along = lfuse__is_k_contiguous(p, rows ? LFUSE__PRODUCT_B : LFUSE__PRODUCT_A); /* the wide operand */
+    const int width = v * (along ? TEAMS : TEAM);
 
     if (!few) return false;
     p->solver = solver;
     p->rows = rows ? few : width, p->columns = rows ? width : few;
     p->item_rows = rows ? few : v, p->item_columns = rows ? v : few;
-    p->depth = skinny_depth(p, wide, v);
+    p->depth = v * (along ? TEAM : TEAMS);
     p->slices = p->split = p->prefetch = 1;
     p->occupancy = 0;
     return true;

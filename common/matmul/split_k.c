@@ -26,20 +26,6 @@ static void place_by_number(const lfuse__tiles *t, int indent)
     t->p->solver->tile->put_place(t, indent, g);
 }
 
-static void sums_of_slices(const lfuse__tiles *t, int indent, int slices)
-{
-    lfuse__put(t->t.out, indent, "S_%s v_[%d], s_[%d], w_[%d];", t->sum, t->vector, t->vector, t->vector);
-    lfuse__put(t->t.out, indent, "const u32 index_ = item + (u32)(pass + w) * %d;", t->threads);
-    lfuse__put(t->t.out, indent, "GETV_%s(s_, tile, index_ * %d);", t->sum, t->vector);
-    for (int s = 1; s < slices; s++) {
-        lfuse__put(t->t.out, indent, "GETV_%s(w_, tile, (index_ + %d) * %d);", t->sum, s * t->vectors, t->vector);
-        for (int e = 0; e < t->vector; e++)
-            lfuse__put(t->t.out, indent, "s_[%d] = ADD_%s(s_[%d], w_[%d]);", e, t->sum, e, e);
-    }
-    for (int e = 0; e < t->vector; e++)
-        lfuse__put(t->t.out, indent, "v_[%d] = s_[%d];", e, lfuse__spilled_offset(e));
-}
-
 /* Slices that are left when others have been added to them: local memory has room for those. */
 static int left_of(const lfuse__tiles *t)
 {
@@ -50,7 +36,16 @@ static int left_of(const lfuse__tiles *t)
 
 static void sums_of_left(const lfuse__tiles *t, int indent)
 {
-    sums_of_slices(t, indent, left_of(t));
+    lfuse__put(t->t.out, indent, "S_%s v_[%d], s_[%d], w_[%d];", t->sum, t->vector, t->vector, t->vector);
+    lfuse__put(t->t.out, indent, "const u32 index_ = item + (u32)(pass + w) * %d;", t->threads);
+    lfuse__put(t->t.out, indent, "GETV_%s(s_, tile, index_ * %d);", t->sum, t->vector);
+    for (int s = 1; s < left_of(t); s++) {
+        lfuse__put(t->t.out, indent, "GETV_%s(w_, tile, (index_ + %d) * %d);", t->sum, s * t->vectors, t->vector);
+        for (int e = 0; e < t->vector; e++)
+            lfuse__put(t->t.out, indent, "s_[%d] = ADD_%s(s_[%d], w_[%d]);", e, t->sum, e, e);
+    }
+    for (int e = 0; e < t->vector; e++)
+        lfuse__put(t->t.out, indent, "v_[%d] = s_[%d];", e, lfuse__spilled_offset(e));
 }
 
 static void sums_of_groups(const lfuse__tiles *t, int indent)

@@ -197,11 +197,6 @@ static bool cut_shared(const tile_model *k, lfuse__cut *c)
     return true;
 }
 
-static int64_t tiles_down(const lfuse__product_class *p, int64_t rows)
-{
-    return p->column_sums ? lfuse__tiles_down(p, rows) : lfuse__ceil_div(rows, p->rows);
-}
-
 /* Whether rows of A and B are whole vectors where they lie without gaps. */
 static bool whole_vectors(const lfuse__product_class *p, const int64_t *extents)
 {
@@ -213,7 +208,7 @@ static bool cut_tiles(const lfuse__product_class *p, const lfuse__facts *facts, 
                       lfuse__cut *best)
 {
     const tile_model k = model_of(p, facts);
-    lfuse__cut c = {.down = tiles_down(p, extents[0]),
+    lfuse__cut c = {.down = p->column_sums ? lfuse__tiles_down(p, extents[0]) : lfuse__ceil_div(extents[0], p->rows),
                     .across = lfuse__ceil_div(extents[1], p->columns),
                     .k_tiles = lfuse__ceil_div(extents[2], p->depth),
                     .matrices = p->batched ? extents[LFUSE__PRODUCT_BATCH] : 1,
