@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The passes, in the order in which they run. A row declares lfuse__pass_NAME(draft), which its file defines, and has
- * it run. A round ends behind a pass that sets draft.changed, and another one begins; decisions alone outlive it.
+ * The passes, in the order in which they run. A row declares lfuse__pass_NAME(draft), which its file defines, and makes
+ * it run. A round ends behind the first pass that sets draft.changed, and another round begins. Of what a round has
+ * found out, decisions (draft.h) alone hold in the next one.
  */
 #ifndef COMMON_PLAN_PASSES_H
 #define COMMON_PLAN_PASSES_H
@@ -15,19 +16,19 @@ typedef struct lfuse__draft lfuse__draft;
  *   views            views.c      how each node walks the memory that it is a view of
  *   lists            lists.c      lists that are congruent
  *   scopes           members.c    how often a node is computed in steps that reduce lists
- *   frozen           frozen.c     what belongs to the prepare phase
- *   strassen         strassen.c   which products are made of seven smaller ones, and the plan's choices
- *   reads            frozen.c     who reads what
+ *   frozen           frozen.c     which nodes belong to the prepare phase
+ *   strassen         strassen.c   which products are computed by Strassen's algorithm, and the plan's choices
+ *   reads            frozen.c     which node reads which
  *   signatures       signature.c  the loop that each node would run in
  *   inline           pointwise.c  which nodes are computed inside others
- *   levels           pointwise.c  how early each node can be computed, and where it is
+ *   levels           pointwise.c  how early each node can be computed, and when it is
  *   regions          pointwise.c  which nodes one kernel computes
- *   results          update.c     where results lie; copies
- *   keep_recomputed  reuse.c      whether what was decided to be computed anew still can be
- *   units            units.c      what there is to be done, in order
- *   stages           units.c      the steps
+ *   results          update.c     where results lie, and which are copied
+ *   keep_recomputed  reuse.c      which of the nodes that are to be recomputed still can be
+ *   units            units.c      the units, in order
+ *   stages           units.c      the stage of each unit
  *   check_updates    update.c     updates that would change what a later step, or another element, reads
- *   recompute        reuse.c      which values the kernels that read them compute anew; once
+ *   recompute        reuse.c      which nodes are recomputed by the kernels that read them; in one round alone
  */
 #define LFUSE__ROUND_PASSES(X)                                                                                         \
     X(views) X(lists) X(scopes) X(frozen) X(strassen) X(reads) X(signatures) X(inline) X(levels) X(regions)            \

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The plan body: a graph turned into steps, without names, devices or memory. Made by passes, each a pure function with
- * its own file and tests. Sees capabilities as data (lfuse__facts). May use common/base/ and common/graph/.
+ * The plan body: a graph turned into steps, without names, devices or memory. Passes make it, each a pure function with
+ * its own file and tests, which see the device's capabilities as data (lfuse__facts). common/plan/ may use common/base/
+ * and common/graph/.
  *
  * The printed form, one line; `name` stands for what is bound, tN for buffer N:
  *
@@ -46,19 +47,19 @@
 #include "common/plan/body.h"
 #include "libfuse/plan.h"
 
-/* Where what an operand loads comes from, and where it is stored. */
+/* Where an operand is loaded from, or stored. */
 typedef enum lfuse__place {
     LFUSE__PLACE_BOUND,    /* the tensor or list bound to names[index] */
     LFUSE__PLACE_SCRATCH,  /* buffers[index], in the stream's scratch memory */
     LFUSE__PLACE_PREPARED, /* buffers[index], which the instance owns and prepare steps fill */
     LFUSE__PLACE_INDEX,    /* no memory: a load gives the element's offset itself (i64) */
-    LFUSE__PLACE_SUM,      /* no memory: of a product with a body, a load gives the product's sum (f32 or f64); also A
-                              or B where the body computes them */
-    LFUSE__PLACE_ELEMENTS, /* no memory: a load gives the number of elements of a member of names[index] (i64); */
-    LFUSE__PLACE_ROWS,     /* of a member that is a matrix, the number of rows, */
-    LFUSE__PLACE_COLUMNS,  /* of columns, */
-    LFUSE__PLACE_RANK,     /* or of axes */
-    LFUSE__PLACE_SHAPE     /* a table of each member's numbers of matrices, rows and columns (i64); the last operand */
+    LFUSE__PLACE_SUM,      /* no memory: in a product with a body, a load gives the product's sum (f32 or f64); A and B
+                              have this place too where the body computes them */
+    LFUSE__PLACE_ELEMENTS, /* no memory: a load gives how many elements a member of names[index] has (i64) */
+    LFUSE__PLACE_ROWS,     /* no memory: a load gives how many rows a member has that is a matrix */
+    LFUSE__PLACE_COLUMNS,  /* no memory: a load gives how many columns it has */
+    LFUSE__PLACE_RANK,     /* no memory: a load gives how many axes it has */
+    LFUSE__PLACE_SHAPE     /* a table of how many matrices, rows and columns each member has (i64); the last operand */
 } lfuse__place;
 
 /* What an operand has one element for. */
@@ -81,20 +82,21 @@ typedef enum lfuse__span {
 typedef struct lfuse__operand {
     lfuse__place place;
     lfuse__span span;
-    int index;
-    lfuse_type type; /* as stored */
-    bool written;
-    int8_t rank;
-    int8_t gathered;             /* axis of the shape, -1: none */
-    int8_t axis[LFUSE_MAX_RANK]; /* axis of the shape that loop axis a walks; -1: repeats */
+    int index;       /* as `place` says */
+    lfuse_type type; /* in memory */
+    bool written;    /* it is stored, else loaded */
+    int8_t rank;     /* of the shape */
+    int8_t gathered;             /* the axis of the shape along which indices are looked up; -1: none */
+    int8_t axis[LFUSE_MAX_RANK]; /* [loop axis] the axis of the shape that it walks; -1: the operand repeats */
     lfuse_size shape[LFUSE_MAX_RANK];
     lfuse_size offset[LFUSE_MAX_RANK]; /* [axis of the shape]; may be an expression */
-    lfuse_size step[LFUSE_MAX_RANK];   /* [loop axis]; numbers may be negative, 0 where axis is -1 */
+    lfuse_size step[LFUSE_MAX_RANK];   /* [loop axis] of elements along its axis; may be negative; 0 where axis is -1 */
 } lfuse__operand;
 
 /*
- * A list that the plan makes itself: member i is the product of the members i of two other lists. Lists have numbers:
- * first the names of the graph, then these; number nnames + i is list i of the plan, whose factors have lower numbers.
+ * A list that the plan makes itself: its member i is the product of the members i of two other lists. The index of a
+ * list is that of its name in the graph; those of the plan's own lists follow: nnames + i is lists[i], whose factors
+ * have lower indices.
  */
 typedef struct lfuse__product_list {
     int factors[2];
@@ -104,7 +106,7 @@ typedef struct lfuse__product_list {
 /* Contiguous memory that one step writes and later ones read. */
 typedef struct lfuse__buffer {
     lfuse__place place; /* SCRATCH or PREPARED */
-    lfuse__span span;   /* what it has an element for; of lists, those of number `list` */
+    lfuse__span span;   /* what it has an element for, of the members of `list` */
     lfuse_type type;
     int list;           /* -1: it is a tensor of the shape below */
     int rank;
@@ -121,10 +123,10 @@ typedef enum lfuse__step_kind {
 /* What a kind of step goes over. */
 typedef enum lfuse__over {
     LFUSE__OVER_ELEMENTS, /* the elements of tensors */
-    LFUSE__OVER_ROWS,     /* the rows of tensors: along the last `naxes` axes of the loop */
-    LFUSE__OVER_LISTS,    /* lists, as `lists` says */
-    LFUSE__OVER_STEPS,    /* children */
-    LFUSE__OVER_OTHER     /* what a member of its own says */
+    LFUSE__OVER_ROWS,     /* the rows of tensors, along the last `naxes` axes of the loop */
+    LFUSE__OVER_LISTS,    /* lists, as the member `lists` says */
+    LFUSE__OVER_STEPS,    /* its children */
+    LFUSE__OVER_OTHER     /* what the kind's own member says */
 } lfuse__over;
 
 /*
@@ -156,9 +158,11 @@ typedef struct lfuse__product {
 } lfuse__product;
 
 /*
- * scatter_add: operands[0] is the source, walked by the axes of `shape`; operands[1] the indices, walked by the first
- * `indices` axes of it; operands[2] the result, walked by the axes of the step's loop, of which the first is the row
- * that an index names and the others are the source's axes behind the indices.
+ * A scatter_add. `shape` is the source's, whose first `indices` axes are those of the indices.
+ *   - operands[0] is the source, walked by the axes of `shape`.
+ *   - operands[1] are the indices, walked by the first `indices` of them.
+ *   - operands[2] is the result, walked by the axes of the step's loop: the first is the row that an index names, the
+ *     others are the source's axes behind the indices.
  */
 typedef struct lfuse__scattering {
     int rank, indices;
@@ -196,44 +200,45 @@ typedef struct lfuse__layer {
 
 /* The loop of a step over lists. */
 typedef struct lfuse__list_walk {
-    int list;           /* the number of the list whose members it goes over: all lists of the step are congruent with
-                           it; GROUPED: that of the products */
-    lfuse__span walked; /* what the loop has an iteration for; LINES: what is reduced, LIST, ROWS or COLUMNS */
+    int list;           /* the list whose members it goes over; all lists of the step are congruent with it. GROUPED:
+                           the list of the products */
+    lfuse__span walked; /* what the loop has an iteration for. LINES: what is reduced: LIST, ROWS or COLUMNS */
     bool columns;       /* LINES: reductions run along columns, not rows */
-    bool transposed[2]; /* GROUPED: A and B are transposed; of a GEMM their walks say so */
+    bool transposed[2]; /* GROUPED: A is transposed, B is; of a GEMM their walks say so */
 } lfuse__list_walk;
 
 typedef struct lfuse__step {
     lfuse__step_kind kind;
-    bool prepare; /* of the prepare phase: depends on frozen inputs and constants alone */
-    int rank, naxes;
+    bool prepare;    /* it is of the prepare phase, as it depends on frozen inputs and constants alone */
+    int rank, naxes; /* how many axes the loop has, and how many of them, the last ones, are a row's */
     lfuse_size extents[LFUSE_MAX_RANK]; /* of the loop */
     int noperands;
     lfuse__operand *operands;
-    lfuse__body body;       /* not for SCATTER, nor for GEMM but of the native kind */
-    int *numbers;           /* [body.nnumbers] index of each in plan->numbers */
-    union { /* by kind; some have nothing of their own */
+    lfuse__body body;       /* empty of SCATTER, and of a GEMM by the vendor's library */
+    int *numbers;           /* [body.nnumbers] the index of each in plan->numbers */
+    union { /* by kind; some kinds have no member */
 #define LFUSE__STEP(kind, word, print, over, family, classes, want, instantiate, launches, members) members
 #include "common/plan/families.def"
     };
 } lfuse__step;
 
-/* step.c: returns the number of steps that it consists of, OVER_STEPS, and sets *children; 0 for other steps. */
+/* step.c: sets *children to the steps that a step consists of, and returns how many they are; 0: it is a kernel. */
 int lfuse__step_children(const lfuse__step *step, struct lfuse__step **children);
-/* Returns the number of the list that the step goes over; -1: it goes over tensors. */
+/* Returns the list that the step goes over; -1: it goes over tensors. */
 int lfuse__step_list(const lfuse__step *step);
+/* Return what a step, or a kind of step, goes over. */
 lfuse__over lfuse__step_over(const lfuse__step *step);
 lfuse__over lfuse__kind_over(lfuse__step_kind kind);
 
-/* An alternative is for loops of at most so many rows, of at least so many elements (its first step's); 0: of any. */
+/* The sizes that an alternative is for. The loop is that of its first step; 0: there is no such limit. */
 typedef struct lfuse__guard {
-    int64_t most_rows, least_length;
+    int64_t most_rows;    /* rows of the loop */
+    int64_t least_length; /* elements of a row */
 } lfuse__guard;
 
 /*
- * One way to compute a stage. When an instance is made, alternatives are tried in order until one does not decline: a
- * vendor's library may lack an epilogue or a type. One with a guard comes first where the guard holds, and is left out
- * where it does not.
+ * One way to compute a stage. An instance tries alternatives in order until one does not decline: a vendor's library
+ * may lack an epilogue or a type. One with a guard is tried first where the guard holds, and else not at all.
  */
 typedef struct lfuse__alternative {
     int nsteps;
@@ -245,42 +250,46 @@ typedef struct lfuse__alternative {
 typedef struct lfuse__stage {
     int nalternatives;
     lfuse__alternative *alternatives;
-    struct lfuse__step *network; /* of kind NETWORK: it computes this stage and those behind it, `covers` in all, or
-                                    the first of them, where sizes or strides allow no more; NULL: none */
-    int covers;
-    bool covered;                /* a network computes it, this stage's or that of one before */
+    struct lfuse__step *network; /* a step NETWORK, which computes this stage and the next ones, or only some of them
+                                    where sizes or strides allow no more; NULL: there is none */
+    int covers;                  /* how many stages the network computes */
+    bool covered;                /* this stage's network computes the stage, or that of a stage before it */
 } lfuse__stage;
 
 typedef struct lfuse__plan_body {
-    lfuse_graph *graph; /* canonical; the body's own copy, with the names of the graph that it was first made for */
+    lfuse_graph *graph; /* canonical and lowered; it has the names of the graph that the plan was first made for */
     int nstages;
     lfuse__stage *stages; /* in order of execution, prepare steps first */
     int nbuffers;
     lfuse__buffer *buffers;
     int nnumbers;
-    int32_t *numbers; /* graph nodes of type NONE whose values kernels and products take */
+    int32_t *numbers; /* nodes without a type, whose values kernels and products take */
     int nchecked;
     int32_t *checked; /* casts for which a run refuses numbers that the type cannot hold */
     int nchoices;
     lfuse__strassen_choice *choices; /* in the order of the graph; none where the plan may not use the algorithm */
     int nlists;
-    lfuse__product_list *lists; /* those with numbers from nnames on */
+    lfuse__product_list *lists;
 } lfuse__plan_body;
 
 /*
- * passes.c: runs the passes. `canonical` is not kept, `advice` answers while it runs. ERR_TYPE when the device lacks
- * a type (f64), ERR_UNSUPPORTED when `exact` is asked and lacking. Of the options `disable`, `exact`,
- * `provider` and `strassen` are read.
+ * passes.c: makes a plan of a canonical graph.
+ *   - The graph is not kept; `advice` is asked while the function runs.
+ *   - Of the options, which may be NULL, `disable`, `exact`, `provider`, `strassen` and `effort` are read.
+ *   - ERR_TYPE: the device lacks a type (f64). ERR_UNSUPPORTED: it does not compute exactly, as `exact` asks, or has no
+ *     products in tf32.
  */
 lfuse_status lfuse__plan_make(const lfuse_graph *canonical, const lfuse__facts *facts,
                               const lfuse__matmul_advice *advice, const lfuse_plan_options *options,
                               lfuse__plan_body **body);
+/* Frees a plan, which may be NULL, and its graph. */
 void lfuse__plan_free(lfuse__plan_body *body);
 
 /*
- * lower.c: rewrites a canonical graph into another one: concatenations move towards results, and products with few
- * columns become sums, as `disable` (LFUSE_NO_VIEW_FUSION, LFUSE_NO_SMALL_PRODUCTS) allows. Sizes and names keep their
- * indices.
+ * lower.c: rewrites a canonical graph into another one. Sizes and names keep their indices.
+ *   - Concatenations move towards results, and reshapes of what is reduced too: not with LFUSE_NO_VIEW_FUSION.
+ *   - Products with few columns become sums: not with LFUSE_NO_SMALL_PRODUCTS.
+ *   - Sums of few scattered rows become reductions.
  */
 lfuse_status lfuse__graph_lower(const lfuse_graph *canonical, unsigned disable, lfuse_graph **lowered);
 
@@ -289,40 +298,45 @@ void lfuse__product_bounds(const lfuse_graph *g, int rank, const lfuse_size *ext
                            lfuse__matmul_sizes *low, lfuse__matmul_sizes *high);
 
 /*
- * loop.c: the loop of a step whose tensors are contiguous, with neighbouring axes merged wherever that is right for all
- * sizes. Axis i of it is the axes first[i] ... first[i + 1] - 1 of the step's loop. A loop of one element has rank 1
- * and merges no axes.
+ * loop.c: a step's loop over contiguous tensors, in which neighbouring axes are merged wherever that is right for all
+ * sizes. Its axis i is the axes first[i] ... first[i + 1] - 1 of the step's loop. A loop of one element has rank 1 and
+ * merges no axes.
  */
 typedef struct lfuse__loop {
     int rank;
     int8_t first[LFUSE_MAX_RANK + 1];
 } lfuse__loop;
-/* Axes before `barrier`, the first reduced axis, are not merged with it or those behind; -1: there is none. */
+/*
+ * Sets *loop to the merged loop of a step. `barrier` is the first reduced axis, -1: there is none; no axis before it is
+ * merged with it or those behind it.
+ */
 void lfuse__plan_loop(const lfuse__plan_body *plan, const lfuse__step *step, int barrier, lfuse__loop *loop);
-/* True where axes a and b of the loop are one for the operand; the extent of those between is 1. */
+/* Whether the operand walks axes a and b of the loop as one axis. Those between them have the extent 1. */
 bool lfuse__plan_merges(const lfuse__plan_body *plan, const lfuse__step *step, const lfuse__operand *o, int a, int b);
-/* By how many elements neighbours along an axis of the loop differ in memory: 0, 1, or what the sizes say. */
+/* How many elements apart in memory neighbours along an axis of the loop are: none, one, or what the sizes say. */
 typedef enum lfuse__stepping { LFUSE__STEPPING_NONE, LFUSE__STEPPING_UNIT, LFUSE__STEPPING_ANY } lfuse__stepping;
 lfuse__stepping lfuse__plan_stepping(const lfuse__plan_body *plan, const lfuse__operand *o, int axis);
-/* layout.c */
+
 /*
- * Sets the byte offsets of scratch buffers so that those that are in use at the same time, from step `first` to step
- * `last`, do not overlap; bytes 0: a buffer is not used. Returns how many bytes all of them take.
+ * layout.c: sets the byte offsets of scratch buffers, multiples of `alignment`, so that those that are in use at one
+ * time do not overlap. Returns how many bytes all of them take. Buffer i has bytes[i], 0: it is not used, and is in use
+ * from step first[i] to step last[i].
  */
 uint64_t lfuse__plan_layout(int nbuffers, const uint64_t *bytes, const int *first, const int *last,
                             uint64_t alignment, uint64_t *offsets);
 
 /*
- * place.c: returns the plan's graph with the names of `names`, which is equal to the graph that the plan was made of
- * but for its names. It shares all but the sizes with the plan's; NULL: no memory.
+ * place.c: returns the plan's graph with the names of another one, which is equal to the graph that the plan was made
+ * of but for its names. It shares all but its sizes with both; NULL: there is no memory.
  */
 lfuse_graph *lfuse__plan_dress(const lfuse__plan_body *plan, const lfuse_graph *names);
 void lfuse__plan_undress(lfuse_graph *dressed);
+/* Appends where an operand lies and how it is walked; `names` is a graph that lfuse__plan_dress returned. */
 void lfuse__operand_print(const lfuse__plan_body *plan, const lfuse__operand *o, const lfuse_graph *names,
                           lfuse__strbuf *out);
-/* Prints a list: its name, or what it is the product of. */
+/* print.c: appends the name of a list, or what it is the product of; `names` as above. */
 void lfuse__list_print(const lfuse__plan_body *plan, int list, const lfuse_graph *names, lfuse__strbuf *out);
-/* print.c; `names`: the graph whose names are printed, as above. */
+/* Append a plan, or one step of it, with the names of a graph that lfuse__plan_dress takes. */
 void lfuse__plan_print(const lfuse__plan_body *plan, const lfuse_graph *names, lfuse__strbuf *out);
 void lfuse__step_print(const lfuse__plan_body *plan, const lfuse__step *step, const lfuse_graph *names,
                        lfuse__strbuf *out);
