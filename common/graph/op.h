@@ -7,14 +7,14 @@
 
 #include "libfuse/types.h"
 
-#define LFUSE__TYPES (LFUSE_U8 + 1) /* numbers of types are below */
+#define LFUSE__TYPES (LFUSE_U8 + 1) /* every lfuse_type is less */
 
 static inline bool lfuse__is_floating(lfuse_type t)
 {
     return t == LFUSE_F32 || t == LFUSE_F16 || t == LFUSE_BF16 || t == LFUSE_F64;
 }
 
-/* What wraps; bool does not. */
+/* Whether arithmetic of the type wraps; that of bool does not. */
 static inline bool lfuse__is_integer(lfuse_type t)
 {
     return t == LFUSE_I32 || t == LFUSE_I64 || t == LFUSE_I8 || t == LFUSE_U8;
@@ -27,7 +27,7 @@ typedef enum lfuse__op {
     LFUSE__OP_COUNT
 } lfuse__op;
 
-/* Folds of reductions: reductions.def; and those of scans, which keep what each element gives: scans.def. */
+/* The folds of reductions (reductions.def), then those of scans (scans.def), which keep what each element gives. */
 typedef enum lfuse__reduce {
 #define LFUSE__FOLD(name, ...) LFUSE__REDUCE_##name,
 #include "common/graph/reductions.def"
@@ -48,22 +48,23 @@ typedef enum lfuse__identity {
 
 typedef struct lfuse__fold_row {
     const char *name, *of_members, *of_lists, *of_lines; /* in the text of graphs */
-    const char *word;
-    lfuse__fold_type type;
-    const char *combine;
-    lfuse__identity identity;
+    const char *word;         /* in the text of plans */
+    lfuse__fold_type type;    /* of the result */
+    const char *combine;      /* the dialect's word that puts two values together */
+    lfuse__identity identity; /* what absent elements are */
 } lfuse__fold_row;
 
-extern const lfuse__fold_row lfuse__folds[LFUSE__FOLD_COUNT]; /* of scans the words alone; SAME */
-/* The operator by which a scan puts elements together. */
+extern const lfuse__fold_row lfuse__folds[LFUSE__FOLD_COUNT]; /* a scan's row has its name, its word and SAME alone */
+/* Returns the operator by which a scan puts elements together. */
 lfuse__op lfuse__scan_op(lfuse__reduce scan);
 
+/* Whether `op` is an lfuse__reduce that has a row. */
 static inline bool lfuse__is_fold(int op)
 {
     return op >= 0 && op < LFUSE__FOLD_COUNT && op != LFUSE__REDUCE_COUNT;
 }
 
-/* Whether something must be there to reduce. */
+/* Whether a reduction of no elements is refused. */
 static inline bool lfuse__reduce_needs_elements(lfuse__reduce op)
 {
     return lfuse__folds[op].identity >= LFUSE__IDENTITY_LOWEST;
@@ -91,11 +92,11 @@ typedef struct lfuse__op_row {
 
 extern const lfuse__op_row lfuse__ops[LFUSE__OP_COUNT];
 
-/* Whether `op` is there for operands of this type (of the two choices, for a selection). */
+/* Whether `op` takes operands of the type, which is that of the two choices of a selection. */
 bool lfuse__op_takes(lfuse__op op, lfuse_type type);
-/* Type of the result of operands of this type. */
+/* Returns the type of the result of operands of the type. */
 lfuse_type lfuse__op_result(lfuse__op op, lfuse_type type);
-/* Whether the result's type tells nothing about the operands'. */
+/* Whether the result has a type that is not the operands'. */
 bool lfuse__op_retypes(lfuse__op op);
 
 #endif

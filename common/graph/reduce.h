@@ -21,13 +21,14 @@ typedef enum lfuse__reduction_name {
 } lfuse__reduction_name;
 
 /*
- * `fold` returns how elements are put together, `before` what is reduced of the operand, `after` what is returned of
- * the result v. `number` is that of a row with a number, any other row ignores it. FLOATING takes the operand in the
- * type that is computed in.
+ * A row. `number` is the number of a row that has one; the others ignore it.
+ *   - `fold` returns how elements are put together.
+ *   - `before` returns what of the operand is reduced; FLOATING takes the operand in the type in which it is computed.
+ *   - `after` returns the function's result, where v is the reduction's.
  */
 typedef struct lfuse__reduction {
     lfuse__reduction_types types;
-    const char *number; /* its name */
+    const char *number; /* the number's name */
     lfuse__reduce (*fold)(double number);
     lfuse_value (*before)(const char *call, lfuse_value a, double number);
     lfuse_value (*after)(const char *call, lfuse_value a, unsigned set, lfuse_value v, double number);
@@ -35,10 +36,10 @@ typedef struct lfuse__reduction {
 
 extern const lfuse__reduction lfuse__reductions[LFUSE__REDUCTION_COUNT];
 
-/* Whether the number is one that reductions take; else the graph is poisoned. */
+/* Whether reductions take the number, which is not NaN then; else the graph is poisoned. */
 bool lfuse__reduction_takes_number(lfuse_graph *g, const char *call, const lfuse__reduction *r, double number);
 
-/* Whether the result of a floating operand is rounded to the operand's type. */
+/* Whether the result of an operand of a floating type is rounded to that type. */
 static inline bool lfuse__reduction_rounds(const lfuse__reduction *r)
 {
     return r->types == LFUSE__REDUCES_NUMBERS || r->types == LFUSE__REDUCES_FLOATING;
