@@ -70,7 +70,7 @@ int lfuse_optimizer_state_count(const lfuse_optimizer *optimizer)
 
 const char *lfuse_optimizer_state_name(const lfuse_optimizer *optimizer, int state)
 {
-    return optimizer && state >= 0 && state < optimizer->states.count ? optimizer->states.name[state] : NULL;
+    return optimizer && state >= 0 && state < optimizer->states.count ? optimizer->states.state[state].name : NULL;
 }
 
 lfuse_status lfuse_optimizer_state(lfuse_optimizer *optimizer, int state, int group, int64_t member,

@@ -23,7 +23,7 @@ const lfuse__rule lfuse__rule_ADAMAX = {
 static lfuse_value nadam_momentum(const lfuse__rule_step *s, lfuse_value t)
 {
     const lfuse_value decay = lfuse_pow(lfuse__rule_number(s, 0.96), s->h[LFUSE__HYPER_momentum_decay]);
-    const lfuse_value half = lfuse_mul(lfuse__rule_number(s, 0.5), lfuse__rule_power(decay, t));
+    const lfuse_value half = lfuse_mul(lfuse__rule_number(s, 0.5), lfuse_powi(decay, t));
 
     return lfuse_mul(s->h[LFUSE__HYPER_beta1], lfuse__rule_rest(half));
 }
@@ -57,7 +57,7 @@ const lfuse__rule lfuse__rule_NADAM = {
 /* The length of the approximated moving average at step t, its limit given. */
 static lfuse_value radam_length(const lfuse__rule_step *s, lfuse_value limit)
 {
-    const lfuse_value power = lfuse__rule_power(s->h[LFUSE__HYPER_beta2], s->t);
+    const lfuse_value power = lfuse_powi(s->h[LFUSE__HYPER_beta2], s->t);
     const lfuse_value twice = lfuse_mul(lfuse__rule_number(s, 2), s->t);
 
     return lfuse_sub(limit, lfuse_div(lfuse_mul(twice, power), lfuse__rule_rest(power)));

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A step as a graph: the rule, and around it types in memory, scaling, clipping, masters, averages, zeroing. */
-#include <string.h>
-
 #include "common/optim/optimizer.h"
 
 lfuse_type lfuse__optim_type(const lfuse__optim_form *form)
@@ -9,29 +7,31 @@ lfuse_type lfuse__optim_type(const lfuse__optim_form *form)
     return form->parameter == LFUSE_F64 ? LFUSE_F64 : LFUSE_F32;
 }
 
-static void add_state(lfuse__optim_states *s, const char *name, lfuse_type type, lfuse__hyper_field initial,
-                      bool copies)
+/* The type in which a state of the rule is stored. */
+static lfuse_type state_type(const lfuse__optim_form *form, const lfuse__rule_state *s)
 {
-    s->name[s->count] = name;
-    s->type[s->count] = type;
-    s->initial[s->count] = initial;
-    s->copies[s->count++] = copies;
+    return s->number ? lfuse__optim_type(form) : form->state;
+}
+
+/* A copy of the parameters, at first. */
+static lfuse__optim_state copy_of_parameters(const lfuse__optim_form *form, const char *name)
+{
+    return (lfuse__optim_state){ .name = name, .type = lfuse__optim_type(form), .copies = true,
+                                 .initial = LFUSE__HYPER_END };
 }
 
 void lfuse__optim_states_of(const lfuse__optim_form *form, lfuse__optim_states *states)
 {
-    const lfuse_type wide = lfuse__optim_type(form);
     const lfuse__rule_state *s;
 
-    memset(states, 0, sizeof *states);
+    states->count = 0;
     for (s = form->rule->states; s->name; s++)
-        if (lfuse__rule_has(s, form->switches)) {
-            states->number[states->count] = s->number;
-            states->lines[states->count] = s->lines;
-            add_state(states, s->name, s->number ? wide : form->state, s->initial, false);
-        }
-    if (form->switches & LFUSE_OPTIM_MASTERS) add_state(states, "master", wide, LFUSE__HYPER_END, true);
-    if (form->switches & LFUSE_OPTIM_AVERAGE) add_state(states, "average", wide, LFUSE__HYPER_END, true);
+        if (lfuse__rule_has(s, form->switches))
+            states->state[states->count++] = (lfuse__optim_state){ .name = s->name, .type = state_type(form, s),
+                                                                   .number = s->number, .lines = s->lines,
+                                                                   .initial = s->initial };
+    if (form->switches & LFUSE_OPTIM_MASTERS) states->state[states->count++] = copy_of_parameters(form, "master");
+    if (form->switches & LFUSE_OPTIM_AVERAGE) states->state[states->count++] = copy_of_parameters(form, "average");
 }
 
 /* Of elements: flat, but for rules that look at matrices. */
@@ -149,13 +149,11 @@ static void declare(const lfuse__optim_form *form, lfuse_value *inputs, lfuse__r
     int i;
 
     for (i = 0; form->rule->states[i].name; i++) {
-        if (!lfuse__rule_has(&form->rule->states[i], form->switches)) continue;
-        if (form->rule->states[i].number)
-            inputs[i] = lfuse_list_input(s->g, form->rule->states[i].name, lfuse__optim_type(form), 0);
-        else if (form->rule->states[i].lines)
-            inputs[i] = lfuse_list_input(s->g, form->rule->states[i].name, form->state, form->rule->states[i].lines);
-        else
-            inputs[i] = list(form, s->g, form->rule->states[i].name, form->state);
+        const lfuse__rule_state *state = &form->rule->states[i];
+        if (!lfuse__rule_has(state, form->switches)) continue;
+        inputs[i] = state->number || state->lines
+                        ? lfuse_list_input(s->g, state->name, state_type(form, state), state->lines)
+                        : list(form, s->g, state->name, form->state);
         s->old[i] = lfuse_cast(inputs[i], lfuse__optim_type(form));
     }
 }
@@ -181,7 +179,7 @@ lfuse_graph *lfuse__optim_graph(const lfuse__optim_form *form)
     store(form, &c, p, fresh, form->parameter);
     for (i = 0; form->rule->states[i].name; i++)
         if (lfuse__rule_has(&form->rule->states[i], form->switches))
-            store(form, &c, inputs[i], s.fresh[i], form->rule->states[i].number ? wide : form->state);
+            store(form, &c, inputs[i], s.fresh[i], state_type(form, &form->rule->states[i]));
     if (form->switches & LFUSE_OPTIM_MASTERS) store(form, &c, master, fresh, wide);
     if (form->switches & LFUSE_OPTIM_AVERAGE)
         store(form, &c, average, lfuse__rule_moment(average, fresh, lfuse_scalar(g, "ema_decay")), wide);

@@ -90,7 +90,7 @@ static lfuse_status take_group(lfuse_optimizer *o, const lfuse__rule *rule, int 
 
 static lfuse_status copy_parameters(const lfuse__optim_group *group, int state, lfuse_stream *s)
 {
-    lfuse_graph *g = lfuse__optim_copy_graph(group->form.parameter, group->states.type[state]);
+    lfuse_graph *g = lfuse__optim_copy_graph(group->form.parameter, group->states.state[state].type);
     lfuse_list *to = NULL;
     lfuse_status status;
 
@@ -106,13 +106,13 @@ static lfuse_status copy_parameters(const lfuse__optim_group *group, int state, 
 
 static lfuse_status fill_states(lfuse__optim_group *group, lfuse_stream *s)
 {
-    const lfuse__optim_states *states = &group->states;
     int64_t k;
     int i;
 
-    for (i = 0; i < states->count; i++) {
-        const double first = states->initial[i] < 0 ? 0 : lfuse__hyper_get(&group->hyper, states->initial[i]);
-        if (states->copies[i]) LFUSE__TRY(copy_parameters(group, i, s));
+    for (i = 0; i < group->states.count; i++) {
+        const lfuse__optim_state *state = &group->states.state[i];
+        const double first = state->initial < 0 ? 0 : lfuse__hyper_get(&group->hyper, state->initial);
+        if (state->copies) LFUSE__TRY(copy_parameters(group, i, s));
         for (k = 0; k < lfuse__optim_store_arenas(&group->store, i) && first != 0; k++)
             if (group->store.tensors[i][k]) LFUSE__TRY(lfuse__tensor_fill(group->store.tensors[i][k], NULL, first));
     }
@@ -356,8 +356,8 @@ lfuse_status lfuse__optimizer_state(lfuse_optimizer *o, int state, int group, in
         return lfuse__error(LFUSE_ERR_INVALID, "member %" PRId64 " of group %d, which has %" PRId64, member, group,
                             of->parameters->count);
     for (i = 0; i < of->states.count; i++)
-        if (!strcmp(of->states.name[i], o->states.name[state]))
+        if (!strcmp(of->states.state[i].name, o->states.state[state].name))
             return lfuse__optim_store_view(&of->store, i, member, tensor);
     return lfuse__error(LFUSE_ERR_INVALID, "group %d, of type %s, has no state \"%s\"", group,
-                        lfuse_type_name(of->form.parameter), o->states.name[state]);
+                        lfuse_type_name(of->form.parameter), o->states.state[state].name);
 }

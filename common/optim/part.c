@@ -192,7 +192,7 @@ lfuse_status lfuse__optim_part_match(lfuse_optimizer *o, lfuse__optim_part *part
 
     b[n++] = lfuse_bind_list("p", part->p);
     b[n++] = lfuse_bind_list("g", part->g);
-    for (i = 0; i < group->states.count; i++) b[n++] = lfuse_bind_list(group->states.name[i], part->states[i]);
+    for (i = 0; i < group->states.count; i++) b[n++] = lfuse_bind_list(group->states.state[i].name, part->states[i]);
     n += bind_numbers(o, part, b + n);
     if (inputs && inputs->grad_scale) b[n++] = lfuse_bind_tensor("grad_scale", inputs->grad_scale);
     for (i = 0; i < o->nnorms; i++) b[n++] = lfuse_bind_tensor(lfuse__optim_sum_name(i), o->norms[i].sum);

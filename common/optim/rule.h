@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rules: what one step makes of a parameter, its gradient and its states, as a graph made by the public builders alone.
- * Pure: no device, no memory. A rule sees values that may be lists or tensors, in the type that is computed in; types
- * in memory, clipping, masters and the like are graph.c's. May use common/base/ and common/graph/.
+ * Rules: how one step computes a parameter and its states from these and the gradient, as a graph that the public
+ * builders make. A rule is pure and sees values, which may be lists or tensors, in the type in which they are computed;
+ * types in memory, clipping, masters and the like are graph.c's. Rules may use common/base/ and common/graph/.
  */
 #ifndef COMMON_OPTIM_RULE_H
 #define COMMON_OPTIM_RULE_H
@@ -19,7 +19,7 @@
     X(clip_threshold) X(ema_decay)
 
 typedef enum lfuse__hyper_field {
-    LFUSE__HYPER_END = -1, /* of a rule's numbers; of a state: its first contents are zeros */
+    LFUSE__HYPER_END = -1, /* behind the last number of a rule; as what a state is filled with at first: zeros */
 #define LFUSE__HYPER_ENUM(name) LFUSE__HYPER_##name,
     LFUSE__HYPER_FIELDS(LFUSE__HYPER_ENUM)
 #undef LFUSE__HYPER_ENUM
@@ -27,23 +27,25 @@ typedef enum lfuse__hyper_field {
 } lfuse__hyper_field;
 
 enum {
-    LFUSE__RULE_STATES = 3,       /* of a rule, at most */
-    LFUSE__RULE_HYPERS = 10,
-    LFUSE__OPTIM_COMMON = ~0xffff, /* the switches of any rule */
-    LFUSE__OPTIM_MOMENTUM = 1 << 15 /* a switch of the library's own: some group has a momentum */
+    LFUSE__RULE_STATES = 3,        /* a rule has so many states at most */
+    LFUSE__RULE_HYPERS = 10,       /* and so many numbers */
+    LFUSE__OPTIM_COMMON = ~0xffff, /* the switches that all rules have in common */
+    LFUSE__OPTIM_MOMENTUM = 1 << 15 /* a switch that the library sets itself: some group has a momentum */
 };
 
+/* What a rule is given, and what it sets. Arrays of states go by the rule's row. */
 typedef struct lfuse__rule_step {
     lfuse_graph *g;
     unsigned switches;
-    lfuse_value p, grad;                   /* the gradient as the rule shall see it */
-    lfuse_type type;                       /* that is computed in */
+    lfuse_value p, grad;                   /* the parameter; the gradient without its scale, clipped */
+    lfuse_type type;                       /* in which p, grad and the states are computed */
     lfuse_value list;                      /* the parameters as they lie in memory */
-    lfuse_value old[LFUSE__RULE_STATES];   /* the states of the rule's row that the switches ask for */
-    lfuse_value fresh[LFUSE__RULE_STATES]; /* set by the rule */
-    lfuse_value h[LFUSE__HYPER_COUNT];     /* numbers; those of the rule's row alone */
-    lfuse_value t;                         /* number of the step, from 1 on */
-    lfuse_value product, fresh_product;    /* where the rule keeps it: of the momenta before this step, and with it */
+    lfuse_value old[LFUSE__RULE_STATES];   /* the states before the step; those that the switches ask for alone */
+    lfuse_value fresh[LFUSE__RULE_STATES]; /* the same after the step: the rule sets them */
+    lfuse_value h[LFUSE__HYPER_COUNT];     /* the numbers of the rule's row */
+    lfuse_value t;                         /* which step it is, from 1 on */
+    lfuse_value product;                   /* of a rule with `product`: the product of the momenta before this step */
+    lfuse_value fresh_product;             /* and with this step's: the rule sets it */
 } lfuse__rule_step;
 /* Returns the new parameter. */
 typedef lfuse_value lfuse__rule_function(lfuse__rule_step *s);
@@ -59,67 +61,67 @@ typedef enum lfuse__hyper_range {
 } lfuse__hyper_range;
 
 typedef struct lfuse__rule_hyper {
-    lfuse__hyper_field field; /* END behind the last */
-    double value;             /* by default */
+    lfuse__hyper_field field; /* END: the row ends */
+    double value;             /* the default */
     lfuse__hyper_range range;
 } lfuse__rule_hyper;
 
 typedef struct lfuse__rule_state {
-    const char *name; /* NULL behind the last */
-    unsigned needs;   /* switches, one of which must be there; 0: it is there always */
-    lfuse__hyper_field initial;
-    bool number;      /* one for each member, in the type that is computed in */
-    int lines;        /* LFUSE_RANK_ROWS, COLUMNS: one for each of the member's matrices; else 0 */
+    const char *name; /* NULL: the row ends */
+    unsigned needs;   /* a rule has the state where one of these switches is set; 0: always */
+    lfuse__hyper_field initial; /* the number that it is filled with at first */
+    bool number;      /* it is one number for each member, in the type in which states are computed */
+    int lines;        /* LFUSE_RANK_ROWS, COLUMNS: it has an element for each row, or column, of a member; else 0 */
 } lfuse__rule_state;
 
 typedef struct lfuse__rule {
     const char *name;
     lfuse__rule_function *step;
-    unsigned switches; /* of its own that it knows */
+    unsigned switches; /* those of its own that it knows */
     bool matrices;     /* it looks at members as matrices: lists of elements are of rank MATRIX */
     bool product;      /* it takes and sets the product of the momenta of all steps */
     lfuse__rule_hyper hypers[LFUSE__RULE_HYPERS + 1];
     lfuse__rule_state states[LFUSE__RULE_STATES + 1];
 } lfuse__rule;
 
-/* rules.c: NULL: there is no such rule. */
+/* rules.c: returns a rule's row; NULL: there is no such rule. */
 const lfuse__rule *lfuse__rule_of(lfuse_rule rule);
-/* Whether the state is there with these switches. */
+/* Whether a rule has the state with these switches. */
 static inline bool lfuse__rule_has(const lfuse__rule_state *state, unsigned switches)
 {
     return !state->needs || state->needs & switches;
 }
 
-/* hyper.c: ERR_INVALID with group, field and value; `switches` with the library's own. */
+/* hyper.c: checks a group's numbers. ERR_INVALID with group, field and value; `switches` with the library's own. */
 lfuse_status lfuse__hyper_check(const lfuse__rule *rule, unsigned switches, int group, const lfuse_hyper *hyper);
+/* Return the value and the name of a field. */
 double lfuse__hyper_get(const lfuse_hyper *hyper, lfuse__hyper_field field);
 const char *lfuse__hyper_name(lfuse__hyper_field field);
-/* NADAM: momentum of step t; the product of those of the first `steps` steps. As the rule computes it. */
+/* Return, as NADAM computes them, the momentum of step t and the product of the momenta of the first `steps` steps. */
 double lfuse__nadam_momentum(const lfuse_hyper *hyper, int64_t t);
 double lfuse__nadam_product(const lfuse_hyper *hyper, int64_t steps);
 
-/* words.c: what rules have in common. */
+/* ---- words.c: what rules have in common ---- */
+/* Returns a constant. */
 lfuse_value lfuse__rule_number(const lfuse__rule_step *s, double number);
-/* 1 - x */
+/* Returns 1 - x. */
 lfuse_value lfuse__rule_rest(lfuse_value x);
-/* base^t, by repeated squaring */
-lfuse_value lfuse__rule_power(lfuse_value base, lfuse_value t);
-/* 1 - beta^t: what is missing from a moment that began with zeros */
+/* Returns 1 - beta^t, by which a moment that began with zeros is too small. */
 lfuse_value lfuse__rule_correction(const lfuse__rule_step *s, lfuse_value beta);
 /*
- * x + weight_decay parameter; x itself where weight_decay is 0, because 0 times an infinite parameter is NaN. The
- * number stays one of the run: the kernel selects.
+ * Returns x + weight_decay p, and x itself where weight_decay is 0, because 0 times an infinite parameter is NaN. The
+ * kernel selects, so that weight_decay may differ from run to run.
  */
 lfuse_value lfuse__rule_decayed(const lfuse__rule_step *s, lfuse_value x);
-/* parameter (1 - lr weight_decay), which a weight_decay of 0 multiplies by 1 */
+/* Returns p (1 - lr weight_decay), which a weight_decay of 0 multiplies by 1. */
 lfuse_value lfuse__rule_shrunk(const lfuse__rule_step *s);
-/* The one or the other, as DECOUPLED says: changes s->p or s->grad. */
+/* Applies the decay to s->p where DECOUPLED is set, else to s->grad. */
 void lfuse__rule_decay(lfuse__rule_step *s);
-/* old + (1 - beta)(x - old) */
+/* Returns old + (1 - beta)(x - old). */
 lfuse_value lfuse__rule_moment(lfuse_value old, lfuse_value x, lfuse_value beta);
-/* beta old + (1 - beta) x x */
+/* Returns beta old + (1 - beta) x x. */
 lfuse_value lfuse__rule_square(lfuse_value old, lfuse_value x, lfuse_value beta);
-/* Whether this is the first step, as a number. */
+/* Returns 1 in the first step, else 0. */
 lfuse_value lfuse__rule_first(const lfuse__rule_step *s);
 
 /*

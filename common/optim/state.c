@@ -55,21 +55,19 @@ static lfuse_status make_tensor(lfuse_device *dev, lfuse_type type, int64_t elem
     return lfuse__tensor_fill(*tensor, NULL, 0);
 }
 
-static lfuse_status make_tensors(lfuse__optim_store *s, lfuse_device *dev, const lfuse__optim_states *states,
-                                 int64_t members, bool paged)
+static lfuse_status make_tensors(lfuse__optim_store *s, bool paged)
 {
     int64_t k;
     int i;
 
-    for (i = 0; i < states->count; i++) {
-        s->types[i] = states->type[i];
-        s->number[i] = states->number[i];
+    for (i = 0; i < s->states->count; i++) {
+        const lfuse__optim_state *state = &s->states->state[i];
         const lfuse__optim_cut *cut = &s->cuts[s->cut[i]];
         s->tensors[i] = calloc((size_t)cut->arenas + 1, sizeof(lfuse_tensor *));
         if (!s->tensors[i])
             return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%" PRId64 " blocks of states)", cut->arenas);
-        for (k = 0; k < cut->arenas && (!k || !s->number[i]); k++)
-            LFUSE__TRY(make_tensor(dev, states->type[i], s->number[i] ? members : cut->lengths[k], paged,
+        for (k = 0; k < cut->arenas && (!k || !state->number); k++)
+            LFUSE__TRY(make_tensor(s->dev, state->type, state->number ? s->like->count : cut->lengths[k], paged,
                                    &s->tensors[i][k]));
     }
     return LFUSE_OK;
@@ -98,14 +96,16 @@ lfuse_status lfuse__optim_store_create(lfuse_device *dev, lfuse_list *like, cons
     store->dev = dev;
     lfuse__list_retain(like);
     store->like = like;
+    store->states = states;
     for (i = 0; i < states->count; i++) {
-        const int cut = states->lines[i] == LFUSE_RANK_ROWS      ? LFUSE__CUT_ROWS
-                        : states->lines[i] == LFUSE_RANK_COLUMNS ? LFUSE__CUT_COLUMNS
-                                                                 : LFUSE__CUT_ELEMENTS;
+        const int lines = states->state[i].lines;
+        const int cut = lines == LFUSE_RANK_ROWS      ? LFUSE__CUT_ROWS
+                        : lines == LFUSE_RANK_COLUMNS ? LFUSE__CUT_COLUMNS
+                                                      : LFUSE__CUT_ELEMENTS;
         store->cut[i] = cut;
         LFUSE__TRY(make_cut(&store->cuts[cut], cut, like, arena_elements(dev)));
     }
-    return make_tensors(store, dev, states, like->count, paged);
+    return make_tensors(store, paged);
 }
 
 void lfuse__optim_store_free(lfuse__optim_store *s)
@@ -133,7 +133,7 @@ static lfuse_status view(const lfuse__optim_store *s, int state, int64_t member,
     const lfuse__member *m = &s->like->members[member];
     const int64_t one = 1, shape[] = { m->matrices, m->rows, m->columns };
 
-    if (s->number[state]) return lfuse__tensor_view(s->tensors[state][0], 1, &one, NULL, member, view);
+    if (s->states->state[state].number) return lfuse__tensor_view(s->tensors[state][0], 1, &one, NULL, member, view);
     shaped = shaped && s->cut[state] == LFUSE__CUT_ELEMENTS;
     return lfuse__tensor_view(s->tensors[state][c->arena[member]], shaped ? 3 : 1,
                               shaped ? shape : &c->elements[member], NULL, c->offset[member], view);
@@ -153,7 +153,7 @@ lfuse_status lfuse__optim_store_list(const lfuse__optim_store *s, int state, int
 
     if (!views) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%" PRId64 " members)", count);
     for (m = 0; m < count && !status; m++) status = view(s, state, first + m, true, &views[m]);
-    if (!status) status = lfuse__list_create(s->dev, s->types[state], count, views, list);
+    if (!status) status = lfuse__list_create(s->dev, s->states->state[state].type, count, views, list);
     for (m = 0; m < count; m++) lfuse__tensor_release(views[m]);
     free(views);
     return status;

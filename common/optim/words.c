@@ -11,14 +11,9 @@ lfuse_value lfuse__rule_rest(lfuse_value x)
     return lfuse_sub(lfuse_constant(x.graph, 1), x);
 }
 
-lfuse_value lfuse__rule_power(lfuse_value base, lfuse_value t)
-{
-    return lfuse_powi(base, t);
-}
-
 lfuse_value lfuse__rule_correction(const lfuse__rule_step *s, lfuse_value beta)
 {
-    return lfuse__rule_rest(lfuse__rule_power(beta, s->t));
+    return lfuse__rule_rest(lfuse_powi(beta, s->t));
 }
 
 lfuse_value lfuse__rule_decayed(const lfuse__rule_step *s, lfuse_value x)
