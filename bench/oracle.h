@@ -133,7 +133,7 @@ typedef struct lfuse__oracle_network {
  * What `rows` rows of x become, in double, and how far a correct device may be from it: 8 standard deviations of the
  * roundings, taken to be independent of each other. Those of a sum of k products of random signs, in any order, are of
  * partial sums that are as large as R, the root of the sum of the products' squares, so their deviation is at most
- * u sqrt(k + 2) R (and k u R / 8 in matrix units, which cut off). Product, sum and result may each be rounded to the
+ * u sqrt(k + 2) R (and k u R / 8 in tensor cores, which cut off). Product, sum and result may each be rounded to the
  * type. A layer's error goes through the next layer's weights as their squares take its variance. With levels each
  * layer adds 3^levels k^1.5 u max|x| max|w|; of f16 and bf16 (2 h^2 / 3 + (u sqrt(k + 2) + k u / 8)^2) 20^levels k to
  * the variance, by the mean squares of a row of x and of a column of w that are largest.

@@ -12,13 +12,13 @@ double lfuse__oracle_matmul_factor(lfuse_type type, int64_t k)
 {
     const double root = 4 * sqrt((double)k + 2), growth = root > 8 ? root : 8;
 
-    /* Matrix units cut off what they align, once for every 16 products: that error has one sign and grows with k. */
+    /* Tensor cores cut off what they align, once for every 16 products: that error has one sign and grows with k. */
     if (type == LFUSE_F16 || type == LFUSE_BF16) return (2 * growth + (double)k / 8) * lfuse__oracle_unit(LFUSE_F32);
     return growth * lfuse__oracle_unit(type);
 }
 
 /*
- * What it adds that each operand is cut to 10 bits behind the point, which is what matrix units do, and more than to
+ * What it adds that each operand is cut to 10 bits behind the point, which is what tensor cores do, and more than to
  * round them would.
  */
 #define TF32_CUT 0x1p-10

@@ -133,7 +133,7 @@ static double square_of(const double *x, int64_t count)
     return sum;
 }
 
-/* u, of each term of the sums in f32. Matrix units cut off what they align, with one sign. */
+/* u, of each term of the sums in f32. Tensor cores cut off what they align, with one sign. */
 static double each_term(const lfuse__oracle_network *net)
 {
     const double k = (double)net->width, unit = lfuse__oracle_unit(lfuse__oracle_register(net->type));

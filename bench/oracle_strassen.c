@@ -41,7 +41,7 @@ static double narrow_bound(lfuse_type type, int levels, int64_t k)
     const double worst = pow(6, levels) * (double)k * (2 * h + h * h);
     const double likely = 8 * lfuse__oracle_strassen_storage(type, levels, k);
 
-    /* Matrix units cut off what they align, with one sign. */
+    /* Tensor cores cut off what they align, with one sign. */
     return fmin(worst, likely) + pow(3, levels) * (double)k * (sqrt((double)k) + (double)k / 8) * u;
 }
 

@@ -12,7 +12,7 @@ enum {
     LARGE_ARGUMENT_BYTES = 32764, /* from Volta on, where driver and compiler are of CUDA 12.1 or newer */
     LARGE_ARGUMENT_CAPABILITY = 70,
     TF32_CAPABILITY = 80,
-    UNITS_CAPABILITY = 80, /* mma of 16 x 8 x 16, cp.async */
+    TENSOR_CORES_CAPABILITY = 80, /* mma of 16 x 8 x 16, cp.async */
     LARGE_ARGUMENT_VERSION = 12010,
     OVERLAP_CAPABILITY = 90,
     RESIDENT_VERSION = 12000, /* older drivers do not capture such launches as kernels of a graph */
@@ -129,7 +129,7 @@ static void state_launches(const numbers *n, lfuse__cu_device *device)
     f->concurrent_builds = true;
     f->simd = WARP;
     f->steps = true;
-    f->matrix_units = device->capability >= UNITS_CAPABILITY;
+    f->tensor_cores = device->capability >= TENSOR_CORES_CAPABILITY;
     f->overlaps = device->overlap;
     /* 256 work-items with 255 registers each fit a multiprocessor, and so does the static local memory of one group. */
     if (n->cooperative && lfuse__cu_driver.version >= RESIDENT_VERSION && lfuse__cu.LaunchKernelEx != NULL)

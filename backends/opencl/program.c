@@ -24,7 +24,7 @@ static bool compiles(lfuse__bdevice *dev, const char *source)
 }
 
 #define SHUFFLE "__asm__ volatile(\"shfl.sync.bfly.b32 %0, %1, %2, 31, -1;\" : \"=f\"(y) : \"f\"(x[0]), \"r\"(16));\n"
-#define UNITS                                                                                                          \
+#define TENSOR_CORES                                                                                                   \
     "__local uint4 t[32];\n"                                                                                           \
     "uint a[4], at = (uint)(size_t)t + (uint)get_local_id(0) % 32 * 16;\n"                                             \
     "__asm__ volatile(\"cp.async.cg.shared.global [%0], [%1], 16, %2;\" : : \"r\"(at), \"l\"((ulong)x), \"r\"(16) : "  \
@@ -45,15 +45,15 @@ static bool compiles(lfuse__bdevice *dev, const char *source)
  */
 void lfuse__cl_probe_compiler(lfuse__bdevice *dev)
 {
-    enum { UNITS_CAPABILITY = 8 };
+    enum { TENSOR_CORES_CAPABILITY = 8 };
     lfuse__cl_device *d = &dev->device;
     size_t length = strlen(d->options);
 
     if (!d->nvidia || d->facts.simd != 32) return;
-    d->facts.matrix_units = d->capability >= UNITS_CAPABILITY && compiles(dev, PROBE(SHUFFLE UNITS));
-    if (d->facts.matrix_units || compiles(dev, PROBE(SHUFFLE)))
+    d->facts.tensor_cores = d->capability >= TENSOR_CORES_CAPABILITY && compiles(dev, PROBE(SHUFFLE TENSOR_CORES));
+    if (d->facts.tensor_cores || compiles(dev, PROBE(SHUFFLE)))
         snprintf(d->options + length, sizeof d->options - length, " -DLFUSE_PTX=1%s",
-                 d->facts.matrix_units ? " -DLFUSE_UNITS=1" : "");
+                 d->facts.tensor_cores ? " -DLFUSE_TENSOR_CORES=1" : "");
 }
 
 lfuse_status lfuse__cl_program_key(lfuse__bdevice *dev, lfuse__strbuf *key)

@@ -6,7 +6,7 @@ static const lfuse__costs table[] = {
     /*
      * Hopper: measured on an H100 and an H200. An H200 does 7 simple operations in the time of a byte; half of that, as
      * row kernels compute more than once what they read in several sweeps. Products of 2048 run at 0.96 of the rate of
-     * those of 8192, kernels of 7 and 49 matrices at 0.97 and 0.93 of that of copies. Units for matrices are done with
+     * those of 8192, kernels of 7 and 49 matrices at 0.97 and 0.93 of that of copies. Tensor cores are done with
      * as many terms in a tenth of the time, and what begins and ends a sum is the same.
      */
     {.vendor = LFUSE__VENDOR_NVIDIA,

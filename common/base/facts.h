@@ -39,8 +39,8 @@ typedef struct lfuse__facts {
     double product_rate, product_rate64; /* f32 and f64 products, in operations a second */
     double product_rate16[2];            /* f16, bf16; sums in f32 */
     double copy_rate;       /* copies in memory, bytes read and written a second */
-    bool matrix_units;      /* units that multiply matrices of f16 and bf16 for teams of 32, and copies into local
-                               memory that nobody waits for: backends/nvidia.k has FRAGMENTS, MULTIPLY, ASYNC_COPY16 */
+    bool tensor_cores;      /* tensor cores, for products of f16 and bf16 by teams of 32, and copies into local
+                               memory that nobody waits for: backends/nvidia.k has LOAD_FRAGMENTS, MMA, ASYNC_COPY16 */
     bool steps;             /* prelude.k has STEPS_f32: the loads from local memory and the fused multiply-adds of one
                                k-tile as a single asm statement, which compiles faster than unrolled loops */
     bool overlaps;          /* a launch is brought up while the one before it in the stream ends, for which its kernel

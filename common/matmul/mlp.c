@@ -153,7 +153,7 @@ static bool shape(const lfuse__facts *facts, const lfuse__network_costs *costs, 
 /* By products of f16 and bf16: those of the device's maker, and tiles where they can. This kernel does not use them. */
 static bool units_are_used(const lfuse__facts *facts)
 {
-    return facts->products == LFUSE__PRODUCTS_TUNED || facts->matrix_units;
+    return facts->products == LFUSE__PRODUCTS_TUNED || facts->tensor_cores;
 }
 
 lfuse_status lfuse__network_choose(const lfuse__facts *facts, const lfuse__network *w, lfuse__kernel_class *c)

@@ -121,7 +121,7 @@ static const char *declines(const lfuse__facts *facts, const lfuse__matmul_desc 
 {
     const lfuse_type type = desc->types[0];
 
-    if (!facts->matrix_units || facts->info.local_bytes < LOCAL_OF_ALL) return "the device has no such instructions";
+    if (!facts->tensor_cores || facts->info.local_bytes < LOCAL_OF_ALL) return "the device has no such instructions";
     if ((type != LFUSE_F16 && type != LFUSE_BF16) || desc->types[1] != type)
         return "it multiplies f16 by f16 and bf16 by bf16";
     if (desc->list) return "it takes no lists";

@@ -113,7 +113,7 @@ typedef enum lfuse_provider {
  *
  * Of f16 and bf16 the small products and their sums are f32, u that of f32, but what is multiplied is sums of up to 2^L
  * elements, made in f32 and rounded to the type, of unit roundoff h (2^-11, 2^-8): that adds at most
- * 6^L k (2 h + h^2) max|A| max|B|, and what matrix units cut off, 3^L k^2 u / 8 max|A| max|B|; where roundings are
+ * 6^L k (2 h + h^2) max|A| max|B|, and what tensor cores cut off, 3^L k^2 u / 8 max|A| max|B|; where roundings are
  * independent of each other hardly ever more than 8 (2 20^L k)^0.5 h max|A| max|B|. In f16 elements of A and B above
  * 65504 / 2^L may overflow.
  */

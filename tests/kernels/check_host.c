@@ -117,7 +117,7 @@ TEST_LOOP(products, 0, 2)
 TEST_LOOP(units, 0, 2)
 {
     open_form(0);
-    r.facts.simd = 32, r.facts.info.local_bytes = 48 * 1024, r.facts.matrix_units = true;
+    r.facts.simd = 32, r.facts.info.local_bytes = 48 * 1024, r.facts.tensor_cores = true;
     r.facts.info.compute_units = 4;
     case_units(&r, _i ? LFUSE_BF16 : LFUSE_F16);
 }

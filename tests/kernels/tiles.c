@@ -388,7 +388,7 @@ void case_units(rig *r, lfuse_type type)
 {
     static const int64_t sizes[][3] = {{136, 264, 168}, {131, 97, 75}, {40, 72, 80}, {33, 264, 0}};
     int turn = type == LFUSE_F16 ? 0 : 1;
-    if (!r->facts.matrix_units) return;
+    if (!r->facts.tensor_cores) return;
     for (int i = 0; i < UNIT_NAMES; i++)
         for (int at = 0; at < 8; at++, turn++) {
             const int64_t *z = sizes[at / 2], parts = at % 2 ? 3 : 0;
@@ -445,7 +445,7 @@ void units_emit(lfuse__strbuf *out, const lfuse__facts *device)
 {
     lfuse__facts facts = *device;
     facts.info.local_bytes = 48 * 1024, facts.info.max_group = 1024, facts.info.compute_units = 16;
-    facts.matrix_units = true;
+    facts.tensor_cores = true;
     for (int i = 0; i < UNIT_NAMES; i++)
         for (int parts = 0; parts < (i ? 2 : 1); parts++) {
             char name[LFUSE__MATMUL_CANDIDATE_NAME];

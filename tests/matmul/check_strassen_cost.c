@@ -91,7 +91,7 @@ TEST(narrow_products)
     p.types[0] = p.types[1] = p.result = LFUSE_BF16;
     ck_assert_int_eq(lfuse__strassen_levels(&rig_facts, &p, &gain), 0);
     ck_assert(gain == 0);
-    rig_facts.product_rate16[1] = 51e12; /* no units for matrices */
+    rig_facts.product_rate16[1] = 51e12; /* no tensor cores */
     ck_assert_int_ne(lfuse__strassen_levels(&rig_facts, &p, &gain), 0);
     /* Products of 4 bytes are read, factors of 2 written. */
     double one = lfuse__strassen_time(&rig_facts, &p, 1);

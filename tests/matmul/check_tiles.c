@@ -165,7 +165,7 @@ TEST(tiles_of_any_size)
     } cases[] = {{LFUSE_F32, 8192, 64, 128}, {LFUSE_F32, 200, 32, 64}, {LFUSE_F16, 8192, 128, 128},
                  {LFUSE_F16, 512, 64, 64}};
     lfuse__facts facts = facts_of(LFUSE__PRODUCTS_PORTABLE);
-    facts.matrix_units = true;
+    facts.tensor_cores = true;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const int64_t side = cases[i].side;
         lfuse__kernel_class c;
@@ -194,7 +194,7 @@ TEST(bounds)
     static const lfuse_type types[] = {LFUSE_F64, LFUSE_F32, LFUSE_F16};
     lfuse__facts facts = facts_of(LFUSE__PRODUCTS_PORTABLE);
     uint64_t state = 1;
-    facts.matrix_units = true;
+    facts.tensor_cores = true;
     for (int i = 0; i < 2000; i++) {
         lfuse__kernel_class c, all[LFUSE__MATMUL_CLASSES];
         int64_t low[4], high[4], sizes[4];
@@ -276,7 +276,7 @@ TEST(units)
 {
     lfuse__facts facts = facts_of(LFUSE__PRODUCTS_PORTABLE);
     ck_assert(!on_units(&facts, LFUSE_F16, false, 1024, 1024, 1024));
-    facts.matrix_units = true;
+    facts.tensor_cores = true;
     for (int64_t side = 512; side <= 8192; side *= 2) {
         ck_assert(on_units(&facts, LFUSE_F16, false, side, side, side));
         ck_assert(on_units(&facts, LFUSE_BF16, true, side, side, side));
@@ -300,7 +300,7 @@ TEST(units_vectors)
     } cases[] = {{512, 512, 4096, 0, 7}, {516, 512, 4096, 0, 6}, {512, 516, 4096, 0, 5}, {512, 512, 4100, 0, 6},
                  {520, 520, 4096, 8, 6}, {520, 520, 4096, 16, 7}};
     lfuse__facts facts = facts_of(LFUSE__PRODUCTS_PORTABLE);
-    facts.matrix_units = true;
+    facts.tensor_cores = true;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         lfuse__kernel_class c;
         lfuse__product_layout l;

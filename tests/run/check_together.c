@@ -120,14 +120,14 @@ TEST_LOOP(a_batch_finds_all_of_them, 0, 6)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) brings(plan, rows[i], widths[_i % 3], 520, 0, 0);
 }
 
-/* So it is with units for matrices, which take rows of whole vectors, whichever side is open. */
+/* So it is with tensor cores, which take rows of whole vectors, whichever side is open. */
 TEST_LOOP(sides_find_those_of_units, 0, 3)
 {
     static const int64_t sizes[] = { 1, 8, 15, 16, 64, 65, 72, 100, 104, 1000, 1001, 1024, 4096 };
     lfuse_size sides[] = { 520, 600, 256 };
     int64_t size[] = { 520, 600, 256 };
 
-    lfuse__stub.matrix_units = true;
+    lfuse__stub.tensor_cores = true;
     begin(false);
     type = LFUSE_F16;
     sides[_i] = lfuse_size_var(g, "open", 1, 4096);

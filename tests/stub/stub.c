@@ -217,7 +217,7 @@ static void state_facts(int index, lfuse__facts *facts)
     facts->concurrent_builds = s->concurrent_builds;
     facts->capture = true;
     facts->simd = s->simd;
-    facts->matrix_units = s->matrix_units;
+    facts->tensor_cores = s->tensor_cores;
     facts->elementwise_groups = s->elementwise_groups;
     facts->resident_groups = s->resident_groups;
     if (s->resident_groups) info->cache_bytes = 1 << 24;
