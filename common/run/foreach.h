@@ -6,6 +6,7 @@
 #include "common/run/run.h"
 #include "libfuse/foreach.h"
 
+/* The functions of foreach.def. */
 typedef enum lfuse__foreach {
 #define LFUSE__FOREACH(name, ...) LFUSE__FOREACH_##name,
 #include "common/run/foreach.def"
@@ -16,36 +17,37 @@ typedef enum lfuse__foreach {
 enum { LFUSE__FOREACH_OPERANDS = 4 };
 
 /*
- * One call of a function: its operands in the order of foreach.def, those that are left out with the kind 0. Passes its
- * status to recording_note.
+ * Calls a function: `count` operands in the order of foreach.def, results into the members of `to`. Passes its status
+ * to lfuse__recording_note.
  */
 lfuse_status lfuse__foreach_run(lfuse_stream *stream, lfuse__foreach function, lfuse_list *to,
                                 const lfuse_operand *operands, int count);
-/* The same with numbers as results: one for each member in a vector, or one in a tensor of rank 0. */
+/* The same with numbers as results: one for each member, in a vector, or one for the list, in a tensor of rank 0. */
 lfuse_status lfuse__foreach_reduce(lfuse_stream *stream, lfuse__foreach function, lfuse_tensor *to,
                                    const lfuse_operand *operands, int count);
 
 /* ---- foreach_numbers.c: arrays of the host's numbers, in device memory, for common/run/foreach.c and cache.h ---- */
-typedef struct lfuse__numbers lfuse__numbers;
-/* For what they are used: an array that comes again in the same place is not written again. */
+typedef struct lfuse__numbers lfuse__numbers; /* memory for one array */
+/* What an array is for: one that comes again for the same use is written only where it differs. */
 typedef struct lfuse__numbers_use {
     lfuse_stream *stream;
-    lfuse_list *list;    /* one that the call works on */
-    int place;           /* function and operand */
-    lfuse_type type;     /* f32, f64, i32 or i64: how they lie in memory */
-    lfuse_type rounding; /* the type to which each is rounded first, which may be narrower */
+    lfuse_list *list;    /* that the call works on */
+    int operand;         /* the function's number times LFUSE__FOREACH_OPERANDS, and the operand's */
+    lfuse_type type;     /* in memory: f32, f64, i32 or i64 */
+    lfuse_type rounding; /* to which each number is rounded first; it may be narrower than `type` */
     int64_t count;
 } lfuse__numbers_use;
 /*
- * The place for `count` numbers, held until it is given back; *list is a list of them. Where the stream records they
- * are written now, to a place that belongs to the recording.
+ * Finds or makes the memory for an array, which is held until it is given back; *list is a list of its elements. While
+ * the stream records, the numbers are written now, to memory that the recording keeps.
  */
 lfuse_status lfuse__numbers_take(const lfuse__numbers_use *use, const double *numbers, lfuse__numbers **taken,
                                  lfuse_list **list);
-/* Brings them to the device, in stream order, by kernels whose arguments they are: a capture holds them. */
+/* Writes the numbers in stream order, as arguments of launches, so that a stream that is captured holds them. */
 lfuse_status lfuse__numbers_write(lfuse__numbers *n, lfuse_stream *stream, const double *numbers);
+/* The call that took the memory needs it no longer. */
 void lfuse__numbers_give_back(lfuse_device *dev, lfuse__numbers *n);
-/* Frees all of them: the device is closed. */
+/* Frees a list of them. */
 void lfuse__numbers_clear(lfuse__numbers *first);
 
 #endif

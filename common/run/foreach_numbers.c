@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Arrays of numbers, one for each member of a list. Each use (function, operand, list, stream) has a place in device
- * memory, so that a call that comes again finds its numbers there, and writes those that have changed. Places are few
- * and go by age; memory is given back when the list is gone.
+ * Arrays of numbers, one for each member of a list. Each use (function, operand, list, stream) has device memory, so
+ * that a call that comes again finds its numbers there, and writes those that have changed. Such arrays are few and go
+ * by age; the memory is given back when the list is gone.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -15,14 +15,14 @@
 #include "common/run/launch/launch.h"
 #include "common/run/lists/lists.h"
 
-enum { PLACES = 64 };
+enum { MOST_ARRAYS = 64 };
 
 struct lfuse__numbers {
     lfuse__numbers *next;
     lfuse__numbers_use use; /* a reference to the stream; the list is watched */
     int users;              /* calls that use it now */
     uint64_t used;
-    bool own;      /* no place of the cache: goes when it is given back */
+    bool own;      /* not in the cache: it goes when it is given back */
     bool captured; /* a graph of the caller's writes here whenever it is replayed: what is here is not known any more */
     bool valid;    /* the device holds `words`, made of `given` */
     lfuse_list *list;
@@ -111,11 +111,11 @@ static lfuse_status make(const lfuse__numbers_use *use, lfuse__numbers **made)
     return status;
 }
 
-/* ---- places ---- */
+/* ---- those that are kept ---- */
 
 static bool same_use(const lfuse__numbers_use *a, const lfuse__numbers_use *b)
 {
-    return a->stream == b->stream && a->list == b->list && a->place == b->place && a->type == b->type &&
+    return a->stream == b->stream && a->list == b->list && a->operand == b->operand && a->type == b->type &&
            a->rounding == b->rounding && a->count == b->count;
 }
 
@@ -136,7 +136,7 @@ static bool is_spent(const lfuse__numbers *n)
     return lfuse__list_gone(n->use.list) || lfuse__stream_usable(n->use.stream) != LFUSE_OK;
 }
 
-/* Takes out what is of no more use, and the place that was not used longest where there are too many. */
+/* Takes out what is of no more use, and, where there are too many, the array that was not used longest. */
 static lfuse__numbers *take_out(lfuse__plan_cache *cache)
 {
     lfuse__numbers **at = &cache->numbers, **oldest = NULL, *out = NULL, *n;
@@ -153,7 +153,7 @@ static lfuse__numbers *take_out(lfuse__plan_cache *cache)
         if (!n->users && !n->captured && (!oldest || n->used < (*oldest)->used)) oldest = at;
         at = &n->next;
     }
-    if (count >= PLACES && oldest) {
+    if (count >= MOST_ARRAYS && oldest) {
         n = *oldest;
         *oldest = n->next;
         n->next = out;
@@ -162,8 +162,8 @@ static lfuse__numbers *take_out(lfuse__plan_cache *cache)
     return out;
 }
 
-/* Of one stream, so of one thread: nobody else makes the same place meanwhile. */
-static lfuse_status make_place(lfuse__plan_cache *cache, const lfuse__numbers_use *use, lfuse__numbers **made)
+/* Of one stream, so of one thread: nobody else makes the memory of the same use meanwhile. */
+static lfuse_status make_kept(lfuse__plan_cache *cache, const lfuse__numbers_use *use, lfuse__numbers **made)
 {
     lfuse__saved_error saved;
     lfuse__numbers *n, *out;
@@ -263,7 +263,7 @@ lfuse_status lfuse__numbers_take(const lfuse__numbers_use *use, const double *nu
         pthread_mutex_lock(&cache->lock);
         n = find(cache, use);
         pthread_mutex_unlock(&cache->lock);
-        if (!n) LFUSE__TRY(make_place(cache, use, &n));
+        if (!n) LFUSE__TRY(make_kept(cache, use, &n));
     }
     *taken = n;
     *list = n->list;

@@ -183,7 +183,7 @@ TEST(takers)
     };
 
     gpu(LFUSE__PRODUCTS_TUNED);
-    rig_facts.matrix_units = true;
+    rig_facts.tensor_cores = true;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         lfuse__matmul_desc desc = cases[i].desc;
         char found[80] = "";

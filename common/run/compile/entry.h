@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a plan body has on a device, for body.c, wants.c and compile.c alone. */
+/* What a plan body has on a device. For common/run/compile/ alone. */
 #ifndef COMMON_RUN_COMPILE_ENTRY_H
 #define COMMON_RUN_COMPILE_ENTRY_H
 
@@ -20,27 +20,28 @@ typedef struct lfuse__compiled {
     char name[LFUSE__COMPILED_NAME];
 } lfuse__compiled;
 
+/* A plan body with its kernels, as the cache of the device has it. */
 struct lfuse__body_entry {
     atomic_int references;
-    lfuse__strbuf key;
-    lfuse__hash hash;
+    lfuse__strbuf key;         /* options and canonical graph, as text */
+    lfuse__hash hash;          /* of the key */
     lfuse__plan_body *plan;
-    lfuse_transport transport;
+    lfuse_transport transport; /* of its options */
     pthread_mutex_t lock; /* of the list, which only grows */
     lfuse__compiled *kernels;
-    int nkernels;
-    /* Of the cache, under its lock. */
-    bool building;
-    uint64_t used;
+    int nkernels;              /* that were named by number */
+    /* The rest is the cache's, under its lock. */
+    bool building;             /* its plan and kernels are being made; others wait */
+    uint64_t used;             /* the cache's clock when it was last asked for */
     lfuse__body_entry *next;
 };
 
 /* ---- compile.c ---- */
-/* A kernel that is still to be compiled; its name is the caller's to give. Takes the bundle over, on success alone. */
+/* Makes a record that is still to be compiled; its name is the caller's to give. On success it owns the bundle. */
 lfuse_status lfuse__compiled_create(const lfuse__kernel_class *k, lfuse__bundle *bundle, lfuse__compiled **made);
-/* All of a list. */
+/* Frees all records of a list, with their bundles and references. */
 void lfuse__compiled_free(lfuse__compiled *first);
-/* The kernel of the class in a list, compiled or not; NULL: none. */
+/* Return the record of the class, or of the bundle, in a list, compiled or not; NULL: there is none. */
 lfuse__compiled *lfuse__compiled_find(lfuse__compiled *first, const lfuse__kernel_class *k);
 lfuse__compiled *lfuse__compiled_find_bundle(lfuse__compiled *first, const lfuse__bundle *b);
 

@@ -5,20 +5,23 @@
 
 #include "common/run/compile/entry.h"
 
+/* Fills in the classes of a step's kernels; returns how many. `wanted` is zero before. */
 typedef int lfuse__classes_of_step(const lfuse__plan_body *plan, const lfuse__step *step, bool index64,
                                    lfuse__kernel_class *wanted);
+/* wants.c: the list of an entry that is being filled with what the plan can foresee. */
 typedef struct lfuse__wants lfuse__wants;
+/* Puts the kernels that a plan compiles for the step in the entry's list. */
 typedef lfuse_status lfuse__want_step(lfuse__wants *w, const lfuse__step *step);
 
+/* What is done for one kind of step. */
 typedef struct lfuse__step_row {
     lfuse__family family; /* of the first of its kernels */
-    /* lfuse__step_classes for it, `wanted` being zero. */
     lfuse__classes_of_step *classes;
-    /* Puts what a plan compiles for it in the entry's list. */
     lfuse__want_step *want;
-    int launches; /* host time to launch it, in launches of one of the library's kernels: replay.c */
+    int launches; /* host time of its launches, counted in launches of one of the library's kernels: replay.c */
 } lfuse__step_row;
 
+/* steps.c: by kind. */
 extern const lfuse__step_row lfuse__step_rows[LFUSE__STEP_KINDS];
 
 /* classes.c. `loop`: one kernel over tensors; `nothing`: it has no kernels of its own. */

@@ -6,7 +6,7 @@
 #include "common/run/instance.h"
 #include "common/run/operations/operations.h"
 
-/* The context of one instantiation. The function that begins it keeps it on its stack. */
+/* What one instantiation needs and notes. The function that begins it has it on its stack. */
 typedef struct lfuse__instantiation {
     lfuse_instance *in;
     bool low_memory;       /* products take algorithms without workspace, as the device has no memory for one */
@@ -19,19 +19,24 @@ typedef struct lfuse__instantiation {
     bool uses_workspace;   /* set where an operation has a workspace */
 } lfuse__instantiation;
 
+/*
+ * Functions that add operations return ERR_UNSUPPORTED where a kernel or a library declines: some operations may have
+ * been added then, which the caller drops before it tries another alternative.
+ */
+
 /* ---- instantiate.c ---- */
-/* Makes the operations of all steps, for the strides in in->bound. */
+/* Makes the operations of all steps, for the strides in in->bound, in place of those that there are. */
 lfuse_status lfuse__instantiate(lfuse_instance *in);
-/* Destroys them, and frees their memory. */
+/* Destroys all operations, and frees the memory of their buffers. */
 void lfuse__clear_operations(lfuse_instance *in);
 /*
- * The operations of a step, by its kind (common/plan/families.def), are added by lfuse__instantiate_<word>: the ones
- * below, and those of a product, of a step over lists, and of a network, which is in no alternative of a stage.
+ * The operations of a step, by its kind (common/plan/families.def), are added by lfuse__instantiate_<word>: by those
+ * below, and by these, of a product, of a step over lists, and of a network, which is in no alternative of a stage.
  */
 lfuse_status lfuse__instantiate_matmul(lfuse__instantiation *ctx, const lfuse__step *step);
 lfuse_status lfuse__instantiate_lists(lfuse__instantiation *ctx, const lfuse__step *step);
 lfuse_status lfuse__instantiate_layers(lfuse__instantiation *ctx, const lfuse__step *step);
-/* Adds the operations of an alternative. ERR_UNSUPPORTED: it declines, and some of them may have been added. */
+/* Adds the operations of an alternative. ERR_UNSUPPORTED: it declines. */
 lfuse_status lfuse__instantiate_alternative(lfuse__instantiation *ctx, const lfuse__alternative *a);
 /* Adds the operations of `count` stages, each by the first of its alternatives that does not decline. */
 lfuse_status lfuse__instantiate_stages(lfuse__instantiation *ctx, const lfuse__stage *stages, int count);
@@ -42,58 +47,61 @@ lfuse_status lfuse__instantiate_stages(lfuse__instantiation *ctx, const lfuse__s
 lfuse_status lfuse__instantiate_covered(lfuse__instantiation *ctx, const lfuse__stage *stage);
 
 /* ---- pointwise.c: kernels over tensors ---- */
-typedef struct lfuse__walk { /* an operand along the loop axes; all in elements */
+/* How an operand is walked along the axes of a loop; offsets and strides in elements. */
+typedef struct lfuse__walk {
     lfuse__memory memory;
     lfuse_type type;
-    bool written, gathered;
-    bool element;   /* it walks a reduced axis, be it one of extent 1 */
+    bool written, gathered; /* `gathered`: one axis is walked by indices that the kernel reads */
+    bool element;   /* it has one of the reduced axes, be it one of extent 1: it is read for each element of a row */
     int64_t offset; /* of the loop's first element from the memory's */
     int64_t strides[LFUSE_MAX_RANK];
-    int64_t gathered_extent, gathered_stride;
+    int64_t gathered_extent, gathered_stride; /* of the axis that is walked by indices */
 } lfuse__walk;
-/* One kernel over the step's loop, whatever its family is: sizes, strides and addresses are all that it takes. */
+/* Adds the kernel over the step's loop, whatever its family is: sizes, strides and addresses are all that it takes. */
 lfuse_status lfuse__instantiate_kernel(lfuse__instantiation *ctx, const lfuse__step *step);
-/* Adds an operation that copies elements to the target, or, where source is NULL, sets them to 0. */
+/* Adds a kernel that copies the elements of a loop from `source` to `target`; source NULL: that sets them to 0. */
 lfuse_status lfuse__instantiate_copy(lfuse__instantiation *ctx, const lfuse__step *step, int rank,
                                      const int64_t *extents, const lfuse__walk *target, const lfuse__walk *source);
+/* The row of kernels' operations. */
 extern const lfuse__operation_row lfuse__kernel_operation;
-/* Sets the addresses and numbers of this run in the kernel's arguments. */
+/*
+ * Sets the addresses and numbers of a run in the kernel's arguments; op->version grows where any of them has changed.
+ */
 lfuse_status lfuse__kernel_op_set_args(lfuse_instance *in, lfuse__kernel_op *op);
-/* Adds an operation, whose class and geometry the caller then sets. */
+/* Adds a kernel's operation, whose class and geometry are the caller's to set. */
 lfuse_status lfuse__kernel_op_new(lfuse_instance *in, const lfuse__step *step, const lfuse__body *body,
                                   const int *number_index, lfuse__kernel_op **made);
-/* Compiles the kernel of such an operation, or leaves that to lfuse__operations_compile (ctx->compile_later). */
+/* Compiles the kernel of such an operation, or, with ctx->compile_later, leaves that to lfuse__operations_compile. */
 lfuse_status lfuse__kernel_op_take(const lfuse__instantiation *ctx, lfuse__kernel_op *op);
 /*
  * together.c: compiles the kernels that operations lack, at the same time, and sets ctx->compile_later to false.
  * ERR_UNSUPPORTED: a kernel declines; instantiating once more without compile_later tells which.
  */
 lfuse_status lfuse__operations_compile(lfuse__instantiation *ctx);
-/* Compiles, as a hint, the kernels that operations from number `first` on lack; those do not take them yet. */
+/* Compiles the kernels that operations from number `first` on lack, together. The operations do not take them yet. */
 lfuse_status lfuse__operations_want(const lfuse_instance *in, int first);
 
-/* ---- bundle.c ---- */
+/* ---- bundle.c: steps whose kernels share launches ---- */
 lfuse_status lfuse__instantiate_bundle(lfuse__instantiation *ctx, const lfuse__step *step);
 
 /* ---- network.c: products that follow each other, in one launch ---- */
-/* Sets *count to the number of layers, from `first` on, that one launch holds. ERR_UNSUPPORTED: it is less than two. */
+/* Finds how many layers, from number `first` on, one launch can hold: *count. ERR_UNSUPPORTED: less than two. */
 lfuse_status lfuse__network_part(lfuse_instance *in, const lfuse__step *step, int first, int *count);
+/* Adds the launch of `count` layers from number `first` on. */
 lfuse_status lfuse__instantiate_network(lfuse__instantiation *ctx, const lfuse__step *step, int first, int count);
 
-/* ---- scatter.c ---- */
+/* ---- scatter.c: rows that are summed where indices say ---- */
 lfuse_status lfuse__instantiate_scatter(lfuse__instantiation *ctx, const lfuse__step *step);
 
-/* ---- gemm.c ---- */
-/* ERR_UNSUPPORTED where the provider declines: the next alternative is tried then. */
+/* ---- gemm.c: products by the vendor's library ---- */
 lfuse_status lfuse__instantiate_gemm(lfuse__instantiation *ctx, const lfuse__step *step);
 
-/* ---- product.c ---- */
-/* ERR_UNSUPPORTED where the library's own kernels decline. */
+/* ---- product.c: products by the library's own kernels ---- */
 lfuse_status lfuse__instantiate_product(lfuse__instantiation *ctx, const lfuse__step *step);
-/* Sets m, n, k and the number of products, 1 unless it is a batch, as the geometry of kernels has them. */
+/* Computes extents[LFUSE__PRODUCT_EXTENTS]: m, n, k and the number of products, which is 1 unless it is a batch. */
 lfuse_status lfuse__product_extents(const lfuse_instance *in, const lfuse__step *step, int64_t *extents);
 
-/* ---- strassen.c ---- */
+/* ---- strassen.c: the kernels between the small products of Strassen's algorithm ---- */
 lfuse_status lfuse__instantiate_strassen(lfuse__instantiation *ctx, const lfuse__step *step);
 
 #endif
