@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The time since some moment, by a clock that is never set back. */
+/* Time. */
 #ifndef COMMON_BASE_CLOCK_H
 #define COMMON_BASE_CLOCK_H
 
 #include <stdint.h>
 #include <time.h>
 
+/* Returns the time since some moment, by a clock that is never set back. */
 static inline uint64_t lfuse__nanoseconds(void)
 {
     struct timespec now;

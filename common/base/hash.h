@@ -8,6 +8,7 @@
 
 typedef struct lfuse__hash { uint64_t low, high; } lfuse__hash;
 
+/* Returns the hash of `length` bytes. */
 lfuse__hash lfuse__hash_bytes(const void *data, size_t length);
 
 #endif

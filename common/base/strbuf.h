@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Growing text (and bytes) with a sticky error: append freely, check once. Always NUL-terminated when not failed. */
+/*
+ * Text, or bytes, that grow. Functions append to it and return nothing: whether memory ran out meanwhile is asked once,
+ * at the end. Text that has not failed ends with a NUL.
+ */
 #ifndef COMMON_BASE_STRBUF_H
 #define COMMON_BASE_STRBUF_H
 
@@ -21,9 +24,11 @@ void lfuse__strbuf_add(lfuse__strbuf *b, const char *text);
 void lfuse__strbuf_bytes(lfuse__strbuf *b, const void *data, size_t length);
 void lfuse__strbuf_format(lfuse__strbuf *b, const char *format, ...) LFUSE_PRINTF(2, 3);
 void lfuse__strbuf_vformat(lfuse__strbuf *b, const char *format, va_list args);
+/* Makes it empty, and keeps its memory. */
 void lfuse__strbuf_clear(lfuse__strbuf *b);
-/* ERR_MEMORY when an append failed. */
+/* Returns ERR_MEMORY when memory ran out. */
 lfuse_status lfuse__strbuf_check(const lfuse__strbuf *b);
+/* Frees the memory: it is as LFUSE__STRBUF_INIT makes it then. */
 void lfuse__strbuf_free(lfuse__strbuf *b);
 
 #endif

@@ -19,8 +19,8 @@
 /* ---- pending.c: what waits for the work of the streams before it may go ---- */
 
 /*
- * The library's side of a stream, which outlives it while its work runs. Ticks count the deferred releases of the
- * device: `clear` is the last one that no work of this stream can still need.
+ * What the library knows of a stream's work. It outlives the stream while that work runs. Ticks count the deferred
+ * releases of the device: `clear` is the last one that no work of this stream can still need.
  */
 typedef struct lfuse__tail {
     struct lfuse__tail *next, *prev;
@@ -34,9 +34,11 @@ typedef struct lfuse__tail {
     bool fenced;                  /* the fence is recorded and not yet seen done */
     bool mute;                    /* asking for the fence failed */
     bool held;                    /* was seen capturing: nothing is recorded until the stream is synchronised */
-    uint64_t fence_tick, fence_submitted, clear, held_submitted;
+    uint64_t fence_tick, fence_submitted; /* the device's tick, and `submitted`, when the fence was recorded */
+    uint64_t clear, held_submitted;       /* `held_submitted`: `submitted` when it was seen capturing */
 } lfuse__tail;
 
+/* What is released when work is done. */
 typedef struct lfuse__pending {
     struct lfuse__pending *next;
     uint64_t tick;
@@ -44,18 +46,19 @@ typedef struct lfuse__pending {
 } lfuse__pending;
 
 lfuse_status lfuse__tail_create(lfuse_device *dev, lfuse_stream *stream, lfuse__tail **tail);
-/* The stream goes: frees the tail, now or when its work has finished. */
+/* The stream goes: the tail is freed, now or when its work has finished. */
 void lfuse__tail_retire(lfuse_device *dev, lfuse__tail *tail);
-/* `finish` is called when all work submitted to the device's streams until now is done; perhaps at once. */
+/* Has p->finish called when all work is done that was submitted to the device's streams until now; perhaps at once. */
 void lfuse__defer(lfuse_device *dev, lfuse__pending *p);
-/* Finishes what has become ready. */
+/* Finishes what has become ready. Never waits. */
 void lfuse__reap(lfuse_device *dev);
 /*
- * As reap, but waits as long as that can help, `seconds` at most: for what is deferred, and with `tails` also for the
- * work of destroyed streams. True when nothing of it is left.
+ * As lfuse__reap, but waits as long as that can help, `seconds` at most: for what is deferred, and with `tails` for the
+ * work of destroyed streams too. Returns whether nothing of it is left.
  */
 bool lfuse__drain(lfuse_device *dev, int seconds, bool tails);
 
+/* Returns whether the tail is locked now. */
 static inline bool lfuse__tail_try(lfuse__tail *t)
 {
     return !atomic_flag_test_and_set_explicit(&t->busy, memory_order_acquire);
@@ -77,6 +80,7 @@ static inline void lfuse__tail_unlock(lfuse__tail *t)
 #define LFUSE__BINS 64
 #define LFUSE__ALIGNMENT 256 /* of every range: the widest vector access, and what drivers align to */
 
+/* Memory from the driver. */
 typedef struct lfuse__block {
     struct lfuse__block *next, *prev;
     lfuse__bmem *mem;
@@ -86,6 +90,7 @@ typedef struct lfuse__block {
     bool large;                 /* made for one request that no standard block could hold */
 } lfuse__block;
 
+/* A piece of a block, free or handed out as a range; or memory of the caller's, or shared memory, as a range. */
 typedef struct lfuse__chunk {
     lfuse__range range;
     lfuse__pending pending;
@@ -96,6 +101,7 @@ typedef struct lfuse__chunk {
     bool free;
 } lfuse__chunk;
 
+/* The blocks of a device, and what waits for its streams. */
 typedef struct lfuse__pool {
     pthread_mutex_t lock;
     lfuse__block *blocks;
@@ -108,8 +114,9 @@ typedef struct lfuse__pool {
     atomic_uint_fast64_t waiting;
 } lfuse__pool;
 
-/* bytes > 0 */
+/* Takes a chunk of `bytes` bytes, which are more than 0, out of a block that has one, or of a new one. */
 lfuse_status lfuse__pool_take(lfuse_device *dev, uint64_t bytes, lfuse__chunk **chunk);
+/* The chunk is free from now on, and joined with its free neighbours. */
 void lfuse__pool_give(lfuse_device *dev, lfuse__chunk *chunk);
 /* Gives empty blocks back to the driver; only those of large requests when `all` is false. */
 void lfuse__pool_trim(lfuse_device *dev, bool all);
@@ -133,6 +140,7 @@ struct lfuse__program {
 #define LFUSE__PROGRAM_BUCKETS 256
 #define LFUSE__PROGRAM_LIMIT 512 /* programs kept, unless more are in use */
 
+/* The programs of a device by their texts. */
 typedef struct lfuse__programs {
     pthread_mutex_t lock;
     pthread_cond_t built;
@@ -141,7 +149,9 @@ typedef struct lfuse__programs {
     unsigned count;
 } lfuse__programs;
 
-/* build.c: from the disk cache, else by the vendor's compiler. Holds no lock of the device. */
+/*
+ * build.c: makes a program, from the disk cache or by the vendor's compiler. No lock of the device is held meanwhile.
+ */
 lfuse_status lfuse__build(lfuse_device *dev, const char *body, lfuse__bprogram **program);
 /* Drops the programs that nobody uses; called at closing. */
 void lfuse__programs_drop(lfuse_device *dev);
@@ -176,7 +186,7 @@ struct lfuse_device {
 };
 
 /* ---- state.c ---- */
-/* Every status that a slot returned goes through this: it marks the device lost where that is what it says. */
+/* Takes every status that a slot returned: marks the device lost where that is what it says. Returns the status. */
 lfuse_status lfuse__device_note(lfuse_device *dev, lfuse_status status);
 static inline bool lfuse__device_lost(const lfuse_device *dev)
 {
@@ -192,6 +202,7 @@ struct lfuse__reports {
     lfuse__reports_owner owner;
 };
 
+/* A buffer that a stream reads when it is synchronised. */
 typedef struct lfuse__watched {
     lfuse__reports *reports; /* one reference */
     bool kept;               /* a capture of the caller's may write to it at any time */
@@ -213,25 +224,31 @@ typedef struct lfuse__node {
     size_t first, nwords; /* in the words of all */
 } lfuse__node;
 
+/* The commands of a graph, in order. */
 typedef struct lfuse__nodes {
-    lfuse__node *at;
-    uint64_t *words;
+    lfuse__node *at; /* [count] */
+    uint64_t *words; /* [nwords] of all of them */
     size_t count, capacity, nwords, word_capacity;
 } lfuse__nodes;
 
-/* Adds to the list, or compares with its next node: new words of a launch are taken over, anything else is no fit. */
+/*
+ * What a stream does with commands while a graph is made or followed. One that is made gets a node for each. One that
+ * is followed has each compared with its next node: new words of a launch are taken over, anything else is no fit.
+ */
 typedef struct lfuse__noting {
-    lfuse__nodes *nodes; /* NULL: the stream does what is submitted */
-    size_t next;
+    lfuse__nodes *nodes; /* NULL: neither, and the stream does what is submitted */
+    size_t next;         /* the number of the node to compare with */
     bool follows, fits;
 } lfuse__noting;
 
+/* Returns a number that no other kernel or product has. */
 uint64_t lfuse__serial(void);
 void lfuse__nodes_free(lfuse__nodes *nodes);
-/* Whether both run the same in the same order, with as many words each. */
+/* Returns whether both run the same in the same order, with as many words each. */
 bool lfuse__nodes_alike(const lfuse__nodes *a, const lfuse__nodes *b);
-/* Hands what is stale to the graph. */
+/* Gives the graph the words of the nodes that are stale. */
 lfuse_status lfuse__nodes_patch(lfuse_device *dev, lfuse__bgraph *graph, lfuse__nodes *nodes);
+/* Note one command of s->noting. ERR_MEMORY. */
 lfuse_status lfuse__note_launch(lfuse_stream *s, uint64_t serial, lfuse__bkernel *kernel,
                                 const lfuse__launch_args *launch);
 lfuse_status lfuse__note_gemm(lfuse_stream *s, uint64_t serial, const lfuse__gemm_args *args);
@@ -261,10 +278,10 @@ struct lfuse_stream {
 /* report.c: forgets the reports that may be written to no more, or all. */
 void lfuse__stream_unwatch(lfuse_stream *s, bool all);
 
-/* Around each slot that submits to a stream: `enter` checks and locks, `leave` counts, unlocks and takes note. */
+/* Around each slot that submits to a stream: `enter` checks and locks; `leave` counts, unlocks, notes the status. */
 lfuse_status lfuse__stream_enter(lfuse_stream *s);
 lfuse_status lfuse__stream_leave(lfuse_stream *s, lfuse_status status);
-/* The same for launches and vendor calls, which are counted; LFUSE_SYNC waits and names `what` in its error. */
+/* The same as `leave` for launches and vendor calls, which are counted; LFUSE_SYNC waits, and errors name `what`. */
 lfuse_status lfuse__stream_leave_launch(lfuse_stream *s, lfuse_status status, uint64_t launches, const char *what);
 
 #endif

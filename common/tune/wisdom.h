@@ -36,34 +36,44 @@ typedef struct lfuse__wisdom { /* zero it first */
     size_t count, capacity;
 } lfuse__wisdom;
 
+/* What a line says: who computes it best, how, and in how many microseconds. */
 typedef struct lfuse__wise_choice {
     char provider[16], identity[64];
     double us;
 } lfuse__wise_choice;
 
 void lfuse__wisdom_clear(lfuse__wisdom *w);
-/* The first seven fields of a device's lines; `info` as lfuse__device_full_facts gives it. */
+/* Appends the first seven fields of a device's lines; `info` is as lfuse__device_full_facts fills it in. */
 void lfuse__wisdom_device(const lfuse_device_info *info, lfuse__strbuf *text);
-/* A line, of such a text; none of the others has a tab or a control character. */
+/* Appends a line: `device` is such a text; the other texts have no tab and no control character. */
 void lfuse__wisdom_compose(const char *device, const char *what, const char *provider, const char *identity, double us,
                            lfuse__strbuf *line);
-/* Takes a line in, in place of the one of its key. ERR_IO when it is none, with what is wrong as the message. */
+/* Takes a line in, in place of the one of its key. ERR_IO: it is none; the message says what is wrong with it. */
 lfuse_status lfuse__wisdom_put(lfuse__wisdom *w, const char *line, size_t length);
-/* Takes in all lines of `from`, or those that apply to `device`; *count (may be NULL) how many. */
+/*
+ * Takes in the lines of `from`, all, or, where `device` is not NULL, those that apply to it; *count (or NULL): how
+ * many.
+ */
 lfuse_status lfuse__wisdom_merge(lfuse__wisdom *w, const lfuse__wisdom *from, const char *device, int64_t *count);
+/* Returns whether a line is of the device. */
 bool lfuse__wisdom_applies(const lfuse__wisdom_line *line, const char *device);
+/* Fills in the choice for `what` on the device. Returns whether there is one. */
 bool lfuse__wisdom_look_up(const lfuse__wisdom *w, const char *device, const char *what, lfuse__wise_choice *choice);
 /*
- * All lines of a text into `w`, which is empty before, and after a failure. ERR_UNSUPPORTED: of another version;
- * ERR_IO: damaged. The message begins with a verb.
+ * Takes all lines of a file's text into `w`, which is empty before, and after a failure. The message begins with a
+ * verb.
+ *  - ERR_UNSUPPORTED: the text is of another version;
+ *  - ERR_IO: it is damaged.
  */
 lfuse_status lfuse__wisdom_parse(const char *text, size_t length, lfuse__wisdom *w);
+/* Appends the text of a file with these lines; of those that are too many for one the newest. */
 void lfuse__wisdom_print(const lfuse__wisdom *w, lfuse__strbuf *text);
 
 /* ---- wisdom_file.c ---- */
 
+/* Where a file of wisdom is. */
 typedef struct lfuse__wisdom_place {
-    int folder;
+    int folder;          /* open */
     const char *name;    /* in the folder */
     lfuse__strbuf path;  /* for messages; `name` may lie in it */
     bool own;            /* `folder` is closed with the place */
@@ -71,31 +81,33 @@ typedef struct lfuse__wisdom_place {
     bool disposable;     /* in the cache's folder, where what is damaged is replaced */
 } lfuse__wisdom_place;
 
-/* To be closed after success alone. ERR_IO: the folder is not there. */
+/* Finds the place of a file by its path; it is closed after success alone. ERR_IO: its folder is not there. */
 lfuse_status lfuse__wisdom_place_at(const char *path, lfuse__wisdom_place *place);
-/* What LFUSE_WISDOM and the cache's folder say. LFUSE_NOT_READY (no message) and the reason: there is none. */
+/*
+ * Finds that of the default file, by LFUSE_WISDOM or in the cache's folder. LFUSE_NOT_READY: none; appends the reason.
+ */
 lfuse_status lfuse__wisdom_place_default(lfuse__wisdom_place *place, lfuse__strbuf *reason);
 void lfuse__wisdom_place_close(lfuse__wisdom_place *place);
-/* All of it, into `w` (empty before), or nothing. LFUSE_NOT_READY (no message): there is no such file. */
+/* Reads all of the file into `w`, which is empty before, or nothing. LFUSE_NOT_READY (no message): there is no file. */
 lfuse_status lfuse__wisdom_load(const lfuse__wisdom_place *place, lfuse__wisdom *w);
 /*
- * The file becomes what it is at this moment with these lines taken in. Writers, of this process and of others, wait
- * for each other; readers see old or new. A file that is no wisdom, or damaged, stays and is an error.
+ * Takes lines into the file as it is at this moment. Writers, of this process and of others, wait for each other;
+ * readers see the old file or the new one. A file that is no wisdom, or damaged, stays as it is, and is an error.
  */
 lfuse_status lfuse__wisdom_save(const lfuse__wisdom_place *place, const lfuse__wisdom *lines);
 
 /* ---- wisdom.c: what a device knows ---- */
 
-/* Whether the device knows anything. The default file is read with the first question. */
+/* Tells whether the device knows any choice. The default file is read with the first question. */
 lfuse_status lfuse__wisdom_any(lfuse_device *dev, bool *any);
-/* *found when there is a choice for `what`. */
+/* Fills in the choice for `what`; *found: there is one. */
 lfuse_status lfuse__wisdom_ask(lfuse_device *dev, const char *what, lfuse__wise_choice *choice, bool *found);
-/* Kept on the device and in the default file, where there is one. A file that cannot be written is logged. */
+/* Keeps a choice on the device, and in the default file, where there is one. A failure to write it is logged. */
 void lfuse__wisdom_note(lfuse_device *dev, const char *what, const char *provider, const char *identity, double us);
-/* What stands behind libfuse/wisdom.h; path NULL: the default file. *count: lines that apply. */
+/* What the functions of libfuse/wisdom.h do; path NULL: the default file. *count: lines that apply to the device. */
 lfuse_status lfuse__wisdom_import(lfuse_device *dev, const char *path, int64_t *count);
 lfuse_status lfuse__wisdom_export(lfuse_device *dev, const char *path);
-/* For lfuse-info: the default file's lines into `w` (empty before), and its path or the reason why there is none. */
+/* For lfuse-info: reads the default file into `w`, which is empty before; appends its path, or why there is none. */
 void lfuse__wisdom_survey(lfuse__wisdom *w, lfuse__strbuf *text);
 
 #endif
