@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Files: whole reads and writes, files of the user alone, new files beside the one that they will replace. Every file
- * and folder that the library opens is opened here (tests/tree/sources.sh), but for what the dynamic linker opens.
+ * Files: whole reads and writes, files of the user alone, new files in the folder of those that they will replace.
+ * Every file and folder that the library opens is opened here (tests/tree/sources.sh), but for what the dynamic linker
+ * opens.
  */
 #ifndef COMMON_BASE_FILE_H
 #define COMMON_BASE_FILE_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The one hash behind every key: 128 bits, not cryptographic. Whole keys are compared beside it. */
+/* The one hash behind every key: 128 bits, not cryptographic. Whole keys are compared as well. */
 #ifndef COMMON_BASE_HASH_H
 #define COMMON_BASE_HASH_H
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What the C locale's numbers are made of beside the point; "inf" and "nan" as well. */
+/* What the C locale's numbers are made of but the point; "inf" and "nan" as well. */
 static const char marks[] = "0123456789+-einfa";
 
 void lfuse__real_add(lfuse__strbuf *out, double x)

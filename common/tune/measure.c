@@ -2,12 +2,12 @@
 /*
  * Measures candidates against each other.
  *
- * A small one takes longer to submit than to run. So a batch of up to MOST_RUNS is timed, on devices with native
- * graphs as one graph, which the device works through without the host. A round times one batch of each, so that a
- * drifting clock meets all of them alike: there are a few rounds with all, and more with the best.
+ * A small one takes longer to submit than to run. So a batch of up to MOST_RUNS is timed, on devices with native graphs
+ * as one graph, which the device works through without the host. A round times one batch of each, so that a drifting
+ * clock meets all of them alike: there are a few rounds with all, and more with the best.
  *
- * What it costs, beside what is made ready once: about 30 ms where a run takes less than BATCH_US; above, the longer of
- * TRIED_US and LEAST_TRIED runs, each twice, then the longer of ROUNDS_US and two rounds of FINALISTS.
+ * What it costs, but for what is made ready once: about 30 ms where a run takes less than BATCH_US; above, the longer
+ * of TRIED_US and LEAST_TRIED runs, each twice, then the longer of ROUNDS_US and two rounds of FINALISTS.
  */
 #include <math.h>
 #include <string.h>

@@ -47,7 +47,7 @@ static lfuse_status measure(lfuse_device *dev, lfuse_stream *busy, const lfuse__
 
     LFUSE__TRY(c->list(c->context, &count));
     if (count < 2) return LFUSE_NOT_READY;
-    LFUSE__TRY(lfuse__stream_sync(busy)); /* what it has to do would run beside */
+    LFUSE__TRY(lfuse__stream_sync(busy)); /* its work would run at the same time */
     LFUSE__TRY(measure_on_stream(dev, c, count, &best, us));
     while (isinf(us[first])) first++;
     if (c->margin > 0 && us[best] > us[first] * c->margin) best = first;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The file of wisdom. Who writes it locks the one that is there, sees that it is still the one of that name, makes a
- * new one beside it and renames that. Where there is none yet, the new one is given the name by a link, which fails
+ * new one in its folder and renames that. Where there is none yet, the new one is given the name by a link, which fails
  * when somebody else was first; then it all begins anew. So nothing that another process wrote is lost.
  */
 #include "common/tune/wisdom.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Memory that is written overlaps nothing else that is bound; columns of one matrix lie apart. Tensors are compared in
- * pairs; members of lists are sorted by address, and compared with those before them alone that reach as far.
+ * Memory that is written overlaps nothing else that is bound; columns of one matrix may be interleaved. Tensors are
+ * compared in pairs; members of lists are sorted by address, and compared with those before them alone that reach as
+ * far.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -26,7 +27,7 @@ typedef struct interval {
  */
 struct lfuse__overlaps {
     interval *all;      /* room for all tensors and members */
-    interval *written;  /* [nwritten] in order of addresses, apart from each other */
+    interval *written;  /* [nwritten] in order of addresses; they do not overlap */
     int64_t nwritten;
     uint64_t *versions; /* [nnames] of the lists, and where tensors were */
     lfuse__spot *spots;
@@ -228,7 +229,7 @@ static lfuse_status check_sorted(const lfuse_instance *in, interval *all, int64_
     return LFUSE_OK;
 }
 
-/* Columns of one matrix, both written, are not apart as intervals: nothing is remembered then. */
+/* Columns of one matrix, both written, overlap as intervals: nothing is remembered then. */
 static void remember(lfuse_instance *in, const lfuse__slot *slots, int64_t n)
 {
     struct lfuse__overlaps *o = in->overlaps;

@@ -58,7 +58,7 @@ static lfuse_status warm_up(lfuse_device *dev, const lfuse__compiled *c)
 
 /* ---- several at a time ---- */
 
-/* At most, beside that of tables; 1: one for all kernels. */
+/* Returns how many programs there may be but that of tables; 1: one for all kernels. */
 static int most_programs(const lfuse__facts *facts)
 {
     const long cpus = facts->concurrent_builds ? sysconf(_SC_NPROCESSORS_ONLN) : 1;

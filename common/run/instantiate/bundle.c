@@ -384,7 +384,7 @@ static lfuse_status share(lfuse__instantiation *ctx, const lfuse__step *step, co
     return status;
 }
 
-/* Children that write into parts of a tensor of odd strides may each do so through a copy of the whole. */
+/* Whether children write to one strided tensor: each of them may do so through a copy of the whole tensor. */
 static bool write_one_tensor(const lfuse_instance *in, const lfuse__step *step)
 {
     int i, k, name, last = -1, writer = -1;

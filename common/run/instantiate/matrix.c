@@ -120,11 +120,11 @@ lfuse_status lfuse__matrix_straighten(lfuse__instantiation *ctx, const lfuse__st
                                       lfuse__matrix *m)
 {
     const int64_t *strides = lfuse__matrix_strides(m);
-    const lfuse__matrix odd = *m;
+    const lfuse__matrix original = *m;
 
     if (lfuse__matrix_is_stored(m, true, transposed)) return LFUSE_OK;
     lfuse__log(LFUSE_LOG_DEBUG, "a product's operand with strides %" PRId64 " and %" PRId64 "%s is copied first",
                strides[0], strides[1], m->even ? "" : ", in a batch of no single stride,");
-    LFUSE__TRY(lfuse__matrix_like(ctx->in, &odd, m));
-    return lfuse__matrix_copy(ctx, step, m, &odd);
+    LFUSE__TRY(lfuse__matrix_like(ctx->in, &original, m));
+    return lfuse__matrix_copy(ctx, step, m, &original);
 }

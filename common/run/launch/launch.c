@@ -35,7 +35,7 @@ static bool same_strides(const lfuse__bound *b, const lfuse_tensor *t)
     return !memcmp(b->strides, t->strides, (size_t)t->rank * sizeof *t->strides);
 }
 
-/* Of one tensor: other elements of the same stretch of memory count as another place. */
+/* Whether the tensor has the same elements as at the last run: others in the same bytes count as moved. */
 static bool unmoved(const lfuse_instance *in, int name, const lfuse_tensor *t)
 {
     return same_spot(&in->spots[name], &in->bound[name].spot) && same_strides(&in->bound[name], t);
@@ -83,7 +83,7 @@ bool lfuse__take_strides(lfuse_instance *in, const lfuse__slot *slots)
     return other;
 }
 
-/* With the names of the caller's plan. */
+/* Makes the message, with the names of the caller's plan. */
 static lfuse_status number_refused(const lfuse_instance *in, int32_t cast, const double *scalars)
 {
     lfuse_graph *named = lfuse__plan_dress(in->body, in->plan->graph);
@@ -93,7 +93,7 @@ static lfuse_status number_refused(const lfuse_instance *in, int32_t cast, const
     return status;
 }
 
-/* Whether the integers beside them can hold the numbers, those of every group. */
+/* Checks that the integer types that numbers are cast to can hold them, for every group. */
 static lfuse_status check_numbers(const lfuse_instance *in)
 {
     const lfuse_graph *g = in->body->graph;
@@ -111,7 +111,7 @@ static lfuse_status check_numbers(const lfuse_instance *in)
     return LFUSE_OK;
 }
 
-/* *other_numbers: whether they are others than those of the last run. Behind refused ones the next are taken anew. */
+/* *other_numbers: whether they differ from those of the last run. After an error the next run takes all anew. */
 static lfuse_status take_numbers(lfuse_instance *in, const lfuse__slot *slots, bool *other_numbers)
 {
     bool other = !in->numbered;
@@ -156,7 +156,6 @@ static lfuse_status find_scratch(lfuse_stream *s, uint64_t bytes, lfuse__range *
     return LFUSE_OK;
 }
 
-/* What was launched before may have changed anything. */
 lfuse_status lfuse__poison(lfuse_instance *in, int operation, lfuse_status status)
 {
     lfuse__strbuf text = LFUSE__STRBUF_INIT;

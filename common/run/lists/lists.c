@@ -275,7 +275,7 @@ static lfuse_status make_kernels(lfuse_instance *in, lfuse__list_op *op)
     return LFUSE_OK;
 }
 
-/* A list of no members has them too. */
+/* Whether the step computes something of all members together, which a list of no members has too. */
 static bool has_totals(const lfuse__step *step)
 {
     int i;
@@ -285,7 +285,10 @@ static bool has_totals(const lfuse__step *step)
     return false;
 }
 
-/* A list of no members has nothing to run, but for what all members give together, and what is counted beside them. */
+/*
+ * Whether the step has anything to run: a list of no members has nothing but what all members give together, and what
+ * is stored once for the list.
+ */
 static bool is_needed(const lfuse_instance *in, const lfuse__step *step)
 {
     return lfuse__list_of(in, step->lists.list)->count || has_totals(step) || lfuse__list_counts(step);
