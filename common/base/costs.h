@@ -15,10 +15,12 @@ enum { LFUSE__STRASSEN_WORTH = 2, LFUSE__STRASSEN_TILES = 3 };
 typedef struct lfuse__rows_costs {
     int line_bytes;         /* of memory, which neighbours read together at best */
     int sector_bytes;       /* of memory, the least that is read at a time */
-    int registers;          /* of 32 bits, of a compute unit */
+    int registers;          /* how many of 32 bits a compute unit has */
     int unit_items;         /* work-items that a compute unit should have, so that it does not wait; 256 at least */
-    int stream_items;       /* of a group, for a row that its registers do not hold */
-    /* Elements from which segments are worth a launch of their own, where rows are too few for the device. */
+    int stream_items;       /* work-items of a group for a row that its registers do not hold */
+    /*
+     * Elements of a row from which its segments are worth a launch of their own, where rows are too few for the device.
+     */
     uint64_t staged_single; /* each summed by a work-item in vectors (CPUs) */
     uint64_t staged_item;   /* each summed by a few work-items, along strides */
     uint64_t staged_team;   /* each summed by a team */
@@ -30,12 +32,12 @@ typedef struct lfuse__strassen_costs {
     double narrow_ends; /* the same on tensor cores */
     double launch;      /* seconds from one kernel to the next */
     double least;       /* seconds: what takes less at the device's rate is bound by latencies */
-    double streaming[LFUSE__STRASSEN_WORTH + 1]; /* of the rate of copies, what a kernel of 7^L matrices reaches */
+    double streaming[LFUSE__STRASSEN_WORTH + 1]; /* share of the rate of copies that a kernel of 7^L matrices reaches */
     struct {
         double rows, columns;
-        double rate; /* of that of the largest */
+        double rate; /* as a share of that of the largest tile */
     } tiles[LFUSE__STRASSEN_TILES];
-    double another_split; /* of the time of a product, for each time that k is halved */
+    double another_split; /* share of a product's time that it takes longer each time that k is halved */
 } lfuse__strassen_costs;
 
 /*
@@ -56,34 +58,34 @@ typedef struct lfuse__provider_costs {
     double batch_large; /* and so are products of so many or more */
 } lfuse__provider_costs;
 
-/* What parts of k cost, in cycles. */
+/* What parts of k cost, whose sums groups add up; in cycles. */
 typedef struct lfuse__parts_costs {
-    double meeting; /* of groups that meet */
-    double latency; /* of a way to memory, for up to `on_the_way` vectors of a work-item */
-    double worth;   /* factor of the time, as what parts write costs more than is counted */
+    double meeting; /* until the groups of one tile have met */
+    double latency; /* of an access to memory, for up to `on_the_way` vectors of a work-item */
+    double worth;   /* the time is multiplied by it, as what parts write costs more than is counted */
 } lfuse__parts_costs;
 
 /* Products by tiles: common/matmul/tile_cost.c. Times in cycles. */
 typedef struct lfuse__tiles_costs {
     bool fitted;          /* to this device: the columns `wait` and `rate` of the table of shapes */
-    /* Where they are not, of any shape: */
-    double wait;          /* beside the products of a k-tile */
-    double operand;       /* products that a work-item does in the time of an element from local memory */
-    double cache_bytes;   /* that a compute unit gets from the cache in a cycle, for local memory */
-    double units;         /* how many times the rate tensor cores have */
-    /* Always: */
-    double start;         /* of a launch beside its groups' products */
-    double another_round; /* of each round of groups behind the first */
-    double slicing;       /* of an element of a tile for each slice but the first: they are added in local memory */
-    double unaligned;     /* of a k-tile that is loaded element by element, as rows are no whole vectors */
-    double overlap;       /* that a launch gains where the next one comes up beside it */
-    double worth_sharing; /* factor of the time of tiles that are shared out, as what parts write costs more than is
-                             counted */
-    double on_the_way;    /* vectors of a work-item that are loaded at a time */
+    /* Where they are not fitted, of tiles of any shape: */
+    double wait;          /* what a k-tile takes in addition to its products */
+    double operand;       /* products that a work-item computes in the time of reading an element from local memory */
+    double cache_bytes;   /* bytes that a compute unit gets from the cache in a cycle, for local memory */
+    double units;         /* how many times as fast tensor cores are */
+    /* In any case: */
+    double start;         /* what a launch takes in addition to its groups' products */
+    double another_round; /* what each round of groups after the first takes in addition */
+    double slicing;       /* for an element of a tile and each slice but the first: they are added in local memory */
+    double unaligned;     /* what a k-tile takes that is loaded element by element, as rows are no whole vectors */
+    double overlap;       /* what a launch gains where the next one is brought up while it ends */
+    double worth_sharing; /* the time of tiles that are shared out is multiplied by it, as what parts write costs more
+                             than is counted */
+    double on_the_way;    /* vectors that a work-item loads at a time */
     double bytes;         /* that a compute unit moves in a cycle */
-    double skinny_launch; /* of the launch behind a product of few rows or columns */
-    double skinny_rate;   /* products a cycle of such a product */
-    lfuse__parts_costs parts[2]; /* added by multiply-adds, and on tensor cores */
+    double skinny_launch; /* what the second launch of a product of few rows or columns takes */
+    double skinny_rate;   /* multiply-adds a cycle of such a product */
+    lfuse__parts_costs parts[2]; /* of sums by multiply-adds, and of those by tensor cores */
 } lfuse__tiles_costs;
 
 /* Chains of products in one launch, whose groups hand values on: common/matmul/mlp.c. Times in cycles. */
@@ -92,11 +94,11 @@ typedef struct lfuse__network_costs {
     int tagged_readers;     /* groups that read them, at most */
     double cache_bytes;     /* that a compute unit gets from the cache in a cycle */
     double weights;         /* times the bytes of weights, which are read once, against values that are handed on */
-    double exchange;        /* of a sum between work-items */
-    double tag;             /* of tagged words, for each group that reads them */
-    double counter, arrival; /* of the way to a counter and back, and of each group that arrives at it */
-    double most;            /* of a layer; launches of their own are taken for faster than more */
-    double narrow_products; /* of a layer of f16 or bf16 beside tensor cores, at most */
+    double exchange;        /* what a sum between work-items takes */
+    double tag;             /* what tagged words take, for each group that reads them */
+    double counter, arrival; /* what a counter takes, there and back, and each group that arrives at it */
+    double most;            /* that a layer may take: above, launches of their own are expected to be faster */
+    double narrow_products; /* multiply-adds of a layer of f16 or bf16 without tensor cores, at most */
 } lfuse__network_costs;
 
 typedef struct lfuse__costs {
@@ -110,6 +112,7 @@ typedef struct lfuse__costs {
     lfuse__network_costs network;
 } lfuse__costs;
 
+/* Returns the costs of a device, by its facts. */
 lfuse__costs lfuse__costs_of(const lfuse__facts *facts);
 
 #endif
