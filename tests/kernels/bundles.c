@@ -5,7 +5,6 @@
 #include "tests/kernels/cases.h"
 #include "tests/kernels/classes.h"
 #include "tests/kernels/host.h"
-#include "tests/kernels/row_classes.h"
 #include "tests/support/main.h"
 
 enum { SLOTS = LFUSE__MAX_SLOTS, ARENA = 1 << 20, MOST_PARTS = 5, MOST_MEMBERS = 48, MOST_WORDS = 512 };
@@ -218,9 +217,9 @@ static void share_equal(bundle_case *c, const lfuse__facts *facts)
     }
 }
 
-static void row_class(row_sample *s, const lfuse__facts *facts, uint64_t length)
+static void row_class(sample *s, const lfuse__facts *facts, uint64_t length)
 {
-    row_sample_make(s, ROW_NORM, LFUSE_F32);
+    sample_rows(s, ROW_NORM, LFUSE_F32);
     lfuse__rows_choose(facts, 20, length, false, &s->k);
 }
 
@@ -228,7 +227,7 @@ void case_bundles(rig *r)
 {
     static bundle_case c;
     static sample fused, look_up;
-    static row_sample row;
+    static sample row;
     const lfuse__facts facts = slot_facts(r);
     sample_fused(&fused, LFUSE_F32);
     sample_look_up(&look_up, LFUSE_F32, false);

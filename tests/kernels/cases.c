@@ -13,42 +13,13 @@ bool rig_has(const rig *r, lfuse_type type)
     return type != LFUSE_F64 || r->facts.info.f64;
 }
 
-/* Host memory of one operand and what it has to hold afterwards. */
-typedef struct arena {
-    unsigned char *memory, *before, *expected;
-    size_t bytes;
-} arena;
-
-static arena arena_make(lfuse_type type, size_t elements, uint64_t seed)
+/* Numbers of every kind. */
+static arena arena_of(lfuse_type type, size_t elements, uint64_t seed)
 {
-    arena a = {.bytes = (elements * lfuse_type_size(type) + 7) / 8 * 8};
-    a.memory = malloc(a.bytes);
-    a.before = malloc(a.bytes);
-    a.expected = malloc(a.bytes);
-    ck_assert(a.memory && a.before && a.expected);
+    arena a = arena_make((elements * lfuse_type_size(type) + 7) / 8 * 8, 0);
     host_fill(a.memory, type, a.bytes / lfuse_type_size(type), seed);
-    memcpy(a.before, a.memory, a.bytes);
-    memcpy(a.expected, a.memory, a.bytes);
+    arena_keep(&a);
     return a;
-}
-
-static void arena_free(arena *a)
-{
-    free(a->memory);
-    free(a->before);
-    free(a->expected);
-}
-
-static void arena_check(const arena *a, lfuse_type type, int operand, const char *what)
-{
-    const int64_t i = host_compare(a->memory, a->expected, type, a->bytes);
-    if (i < 0) return;
-    unsigned long long got = 0, want = 0, was = 0;
-    memcpy(&got, a->memory + (size_t)i * lfuse_type_size(type), lfuse_type_size(type));
-    memcpy(&want, a->expected + (size_t)i * lfuse_type_size(type), lfuse_type_size(type));
-    memcpy(&was, a->before + (size_t)i * lfuse_type_size(type), lfuse_type_size(type));
-    ck_abort_msg("%s: operand %d: element %lld: %llx, expected %llx, before %llx", what, operand, (long long)i, got,
-                 want, was);
 }
 
 /* One pointwise launch over arenas; same[j] >= 0: operand j is the memory of that operand. */
@@ -97,7 +68,8 @@ static void pointwise_run(rig *r, lfuse__bprogram *program, const char *name, po
     expect(p);
     rig_launch(r, program, name, &packed, k->noperands, buffers);
     for (int j = 0; j < k->noperands; j++)
-        if (p->same[j] < 0 && k->operands[j].written) arena_check(&p->arenas[j], k->operands[j].type, j, what);
+        if (p->same[j] < 0 && k->operands[j].written)
+            arena_check(&p->arenas[j], k->operands[j].type, 0, "%s: operand %d", what, j);
 }
 
 /* Contiguous operands of n elements, operand j from element first[j] on. */
@@ -111,7 +83,7 @@ static void pointwise_flat(rig *r, lfuse__bprogram *program, const char *name, c
         p.same[j] = -1;
         p.g.strides[j][0] = 1;
         p.g.offsets[j] = (uint64_t)(GUARD + first[j]) * lfuse_type_size(type);
-        p.arenas[j] = arena_make(type, (size_t)n + 2 * GUARD + (size_t)first[j], 77 + (uint64_t)j * 1000 + (uint64_t)n);
+        p.arenas[j] = arena_of(type, (size_t)n + 2 * GUARD + (size_t)first[j], 77 + (uint64_t)j * 1000 + (uint64_t)n);
     }
     if (in_place) { /* operand 2 is operand 0 */
         p.same[0] = 2;
@@ -267,7 +239,7 @@ void case_strides(rig *r, lfuse_type type)
                 size_t elements;
                 p.same[j] = -1;
                 random_view(&samples[c].k, p.g.extents, j, &seed, &p.g, &elements);
-                p.arenas[j] = arena_make(type, elements, seed + (uint64_t)j);
+                p.arenas[j] = arena_of(type, elements, seed + (uint64_t)j);
             }
             snprintf(name, sizeof name, "class_%d", c);
             snprintf(what, sizeof what, "class %d, turn %d, rank %d, inner extent %lld", c, turn, rank,
@@ -387,7 +359,7 @@ static void lists(rig *r, lfuse_type type, bool carried)
     if (carried) s.k.list.carried = lfuse__carried_most(&s.k, LFUSE__CARRY_CHUNKS, &facts, LFUSE__ARGUMENT_BYTES);
     emit(lfuse__family_multi.emit(&text, "list", &s.k, &facts));
     lfuse__bprogram *program = rig_program(r, &text);
-    for (int j = 0; j < 4; j++) p.arenas[j] = arena_make(type, (size_t)member_start(&l, l.members) + GUARD,
+    for (int j = 0; j < 4; j++) p.arenas[j] = arena_of(type, (size_t)member_start(&l, l.members) + GUARD,
                                                          9 + (uint64_t)j);
     for (int64_t m = 0; m < l.members; m++) {
         void *from[4], *to[4];
@@ -406,7 +378,7 @@ static void lists(rig *r, lfuse_type type, bool carried)
                                &packed));
         list_launch(r, program, "list", &s, &l, &packed, buffers, 2, p.arenas);
     }
-    for (int j = 2; j < 4; j++) arena_check(&p.arenas[j], type, j, "list");
+    for (int j = 2; j < 4; j++) arena_check(&p.arenas[j], type, 0, "list: operand %d", j);
     for (int j = 0; j < 4; j++) arena_free(&p.arenas[j]);
     r->backend->program_destroy(program);
 }

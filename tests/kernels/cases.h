@@ -27,9 +27,9 @@ void case_bundles(rig *r);
 void case_tiles(rig *r, lfuse_type type);    /* products on GPUs */
 void case_units(rig *r, lfuse_type type);    /* those on tensor cores, where the rig's facts have them */
 void case_column_sums(rig *r); /* products on GPUs that sum columns of what they store */
-void case_made(rig *r); /* products whose operands are made; which are refused */
-void case_made_refusals(const lfuse__facts *facts);
-void made_emit(lfuse__strbuf *out, const lfuse__facts *facts);
+void case_prologues(rig *r); /* products that compute an operand where they read it; which are refused */
+void case_prologue_refusals(const lfuse__facts *facts);
+void prologues_emit(lfuse__strbuf *out, const lfuse__facts *facts);
 void sums_emit(lfuse__strbuf *out, const lfuse__facts *facts, int turn, int turns);
 void units_emit(lfuse__strbuf *out, const lfuse__facts *facts); /* of devices that have such units */
 void tiles_emit(lfuse__strbuf *out, const lfuse__facts *facts, int turn, int turns);

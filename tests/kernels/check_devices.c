@@ -122,9 +122,9 @@ static void use_made(rig *r)
 {
     rig teams;
     test_without_optimisation(true);
-    case_made_refusals(&r->facts);
-    case_made(r);
-    if (r->facts.vector_lanes && as_teams(r, &teams)) case_made(&teams);
+    case_prologue_refusals(&r->facts);
+    case_prologues(r);
+    if (r->facts.vector_lanes && as_teams(r, &teams)) case_prologues(&teams);
 }
 
 static void use_grouped(rig *r)

@@ -109,8 +109,8 @@ TEST_LOOP(products, 0, 2)
 {
     open_form(_i);
     in_turns(_i, case_products);
-    if (r.facts.vector_lanes) case_made(&r); /* tiles need barriers */
-    if (r.facts.vector_lanes) case_made_refusals(&r.facts);
+    if (r.facts.vector_lanes) case_prologues(&r); /* tiles need barriers */
+    if (r.facts.vector_lanes) case_prologue_refusals(&r.facts);
 }
 
 /* Work-items of a group as coroutines, which exchange fragments as teams of the devices do. */

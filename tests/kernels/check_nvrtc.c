@@ -6,7 +6,6 @@
 #include "tests/kernels/cases.h"
 #include "tests/kernels/classes.h"
 #include "tests/kernels/networks.h"
-#include "tests/kernels/row_classes.h"
 #include "tests/support/main.h"
 
 /* Those of embed.awk, as the backend has them. */
@@ -241,16 +240,16 @@ TEST_LOOP(rows, 0, ARCHS)
     for (lfuse_type type = LFUSE_F32; type < LFUSE__TYPES; type++)
         for (int f = 0; f < (int)(sizeof forms / sizeof *forms); f++)
             for (row_body b = 0; b < ROW_BODIES; b++) {
-                row_sample s;
+                sample s;
                 if (forms[f].form >= LFUSE__ROWS_PARTIAL && b == ROW_NORM) continue;
                 const int share = test_all() || (type == LFUSE_F32 && !_i) ? 1 : _i ? 24 : 8;
                 if (!row_body_fits(b, type) || (f + (int)type + _i) % share) continue;
-                row_sample_make(&s, b, type);
+                sample_rows(&s, b, type);
                 s.k.rows = (lfuse__row_mapping){.form = forms[f].form, .team = forms[f].team, .held = forms[f].held,
                                                 .whole = forms[f].whole};
                 s.k.index64 = (f + (int)b) % 2;
                 if (f % 2 && !s.k.rows.whole) {
-                    row_sample_inner(&s, f % 3 ? LFUSE__STRIDE_SPLIT : LFUSE__STRIDE_ANY);
+                    sample_rows_inner(&s, f % 3 ? LFUSE__STRIDE_SPLIT : LFUSE__STRIDE_ANY);
                     s.k.rank = 4, s.k.naxes = f % 3 ? 2 : 1;
                 }
                 wrote(lfuse__family_rows.emit(&w.text, next_name(&w), &s.k, &w.facts));
@@ -279,14 +278,12 @@ static uint32_t frames(const lfuse__strbuf *binary, int *kernels)
 /* x * x scanned, and what that gives less x: a factor that has an element for each is loaded beside it. */
 static void scan_make(sample *s, lfuse__reduce scan, lfuse_type type)
 {
-    const uint8_t wide = (uint8_t)lfuse__register_type(type);
+    const lfuse_type wide = lfuse__register_type(type);
     sample_square(s, type);
     s->k.family = LFUSE__FAMILY_SCAN;
     s->k.rank = 2, s->k.naxes = 1;
-    s->instr[2] = (lfuse__instr){.kind = LFUSE__I_REDUCE, .op = (uint8_t)scan, .type = wide, .a = 1, .b = -1, .c = -1};
-    s->instr[3] = (lfuse__instr){.kind = LFUSE__I_APPLY, .op = LFUSE__OP_sub, .type = wide, .a = 2, .b = 0, .c = -1};
-    s->stores[0].reg = 3;
-    s->body.ninstr = 4;
+    const int sum = sample_reduce(s, scan, wide, 1);
+    s->stores[0].reg = (int16_t)sample_apply(s, LFUSE__OP_sub, wide, sum, 0);
 }
 
 /* Every scan by every mapping: in registers, whatever the row's length is. */
@@ -329,7 +326,7 @@ TEST_LOOP(tiles, 0, ARCHS)
     w.facts.steps = true; /* as the backend says of every device */
     tiles_emit(&w.text, &w.facts, share, shares);
     sums_emit(&w.text, &w.facts, share, shares);
-    if (_i == 0) made_emit(&w.text, &w.facts);
+    if (_i == 0) prologues_emit(&w.text, &w.facts);
     if (!compiles(&w, arch(_i))) TEST_SKIP("%s", lfuse__error_message());
 }
 
@@ -395,8 +392,8 @@ static void write_families(writer *w)
     write_scatter(w, LFUSE_F32);
     wrote(lfuse__family_table.emit(&w->text, next_name(w), NULL, &w->facts));
     for (int f = 0; f < (int)(sizeof forms / sizeof *forms); f++) {
-        row_sample r;
-        row_sample_make(&r, ROW_SUM, LFUSE_F32);
+        sample r;
+        sample_rows(&r, ROW_SUM, LFUSE_F32);
         r.k.rows.form = forms[f], r.k.rows.team = teams[f], r.k.rows.held = held[f];
         wrote(lfuse__family_rows.emit(&w->text, next_name(w), &r.k, &w->facts));
     }
@@ -408,10 +405,10 @@ static void write_families(writer *w)
 static void write_few(writer *w)
 {
     sample s;
-    row_sample r;
+    sample r;
     sample_fused(&s, LFUSE_F32);
     wrote(lfuse__family_pointwise.emit(&w->text, next_name(w), &s.k, &w->facts));
-    row_sample_make(&r, ROW_SUM, LFUSE_F32);
+    sample_rows(&r, ROW_SUM, LFUSE_F32);
     r.k.rows.form = LFUSE__ROWS_GROUP, r.k.rows.team = 128, r.k.rows.held = 32;
     wrote(lfuse__family_rows.emit(&w->text, next_name(w), &r.k, &w->facts));
     tiles_emit(&w->text, &w->facts, 1, 70);

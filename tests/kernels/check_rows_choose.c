@@ -2,7 +2,6 @@
 /* How many work-groups rows are shared by, and what of them registers hold, or caches. */
 #include "common/kernels/rows.h"
 #include "tests/kernels/classes.h"
-#include "tests/kernels/row_classes.h"
 #include "tests/support/main.h"
 
 TEST_CASE("choice")
@@ -51,8 +50,8 @@ TEST(short_rows_wait_in_registers)
                   {1024, LFUSE__HOLD_TOP, LFUSE__HOLD_FIXED, 4}};
     const lfuse__facts facts = gpu();
     for (int i = 0; i < (int)(sizeof wanted / sizeof *wanted); i++) {
-        row_sample s;
-        row_sample_make(&s, ROW_NORM, LFUSE_F32);
+        sample s;
+        sample_rows(&s, ROW_NORM, LFUSE_F32);
         lfuse__rows_choose(&facts, 100000, wanted[i].length, true, &s.k);
         ck_assert_int_eq(s.k.rows.form, LFUSE__ROWS_TEAM);
         ck_assert_msg(s.k.rows.residents == wanted[i].residents && hold_of(&s.k, &facts, X) == wanted[i].x &&
@@ -76,8 +75,8 @@ TEST(long_rows_are_scaled_ahead)
                   {LFUSE_F64, 16384, LFUSE__HOLD_AHEAD}, {LFUSE_F32, 40000, LFUSE__HOLD_LATE}};
     const lfuse__facts facts = gpu();
     for (int i = 0; i < (int)(sizeof wanted / sizeof *wanted); i++) {
-        row_sample s;
-        row_sample_make(&s, ROW_NORM, wanted[i].type);
+        sample s;
+        sample_rows(&s, ROW_NORM, wanted[i].type);
         lfuse__rows_choose(&facts, 100000, wanted[i].length, false, &s.k);
         ck_assert_int_eq(s.k.rows.form, LFUSE__ROWS_GROUP);
         ck_assert_msg(hold_of(&s.k, &facts, 1) == wanted[i].scale, "rows of %d: scale %d", (int)wanted[i].length,
@@ -97,8 +96,8 @@ TEST(looked_up_rows_are_many)
         {.kind = LFUSE__I_LOAD, .type = LFUSE_F32, .a = SCALE, .b = -1},
         {.kind = LFUSE__I_APPLY, .op = LFUSE__OP_mul, .type = LFUSE_F32, .a = 3, .b = 4, .c = -1}};
     const lfuse__facts facts = gpu();
-    row_sample s;
-    row_sample_make(&s, ROW_SUM, LFUSE_F32);
+    sample s;
+    sample_rows(&s, ROW_SUM, LFUSE_F32);
     memcpy(s.instr, body, sizeof body);
     s.body.ninstr = sizeof body / sizeof *body;
     s.body.nstores = 1;
@@ -120,8 +119,8 @@ TEST(looked_up_rows_are_many)
 TEST(cpus_know_no_bound)
 {
     const lfuse__facts facts = facts_lanes(true);
-    row_sample s;
-    row_sample_make(&s, ROW_NORM, LFUSE_F32);
+    sample s;
+    sample_rows(&s, ROW_NORM, LFUSE_F32);
     lfuse__rows_choose(&facts, 100000, 256, true, &s.k);
     ck_assert_uint_eq(lfuse__rows_bound(&facts, &s.k), 0);
 }
@@ -130,8 +129,8 @@ TEST(cpus_know_no_bound)
 TEST(no_such_kernel)
 {
     const lfuse__facts facts = gpu();
-    row_sample s;
-    row_sample_make(&s, ROW_NORM, LFUSE_F32);
+    sample s;
+    sample_rows(&s, ROW_NORM, LFUSE_F32);
     s.k.naxes = s.k.rank + 1;
     s.k.rows.residents = 7;
     lfuse__rows_choose(&facts, 100000, 256, true, &s.k);
@@ -142,31 +141,20 @@ TEST(no_such_kernel)
 /* A softmax, to which `also` adds something when it is done. */
 typedef enum also { NOTHING, SHIFT, ELEMENT, NORM } also; /* NORM: squares in place of exp */
 
-static void make_softmax(row_sample *s, also what, lfuse_type type)
+static void make_softmax(sample *s, also what, lfuse_type type)
 {
     enum { X, Y, Z };
-    static const lfuse__kernel_operand unit = {.type = LFUSE_F32, .inner = LFUSE__STRIDE_UNIT};
-    const lfuse__instr body[] = {
-        {.kind = LFUSE__I_LOAD, .type = LFUSE_F32, .a = X, .b = -1},
-        {.kind = LFUSE__I_REDUCE, .op = LFUSE__REDUCE_MAX, .type = LFUSE_F32, .a = 0},
-        {.kind = LFUSE__I_APPLY, .op = LFUSE__OP_sub, .type = LFUSE_F32, .a = 0, .b = 1, .c = -1},
-        {.kind = LFUSE__I_APPLY, .op = what == NORM ? LFUSE__OP_square : LFUSE__OP_exp, .type = LFUSE_F32, .a = 2,
-         .b = -1, .c = -1},
-        {.kind = LFUSE__I_REDUCE, .op = LFUSE__REDUCE_SUM, .type = LFUSE_F32, .a = 3},
-        {.kind = LFUSE__I_APPLY, .op = LFUSE__OP_div, .type = LFUSE_F32, .a = 3, .b = 4, .c = -1},
-        {.kind = LFUSE__I_LOAD, .type = LFUSE_F32, .a = Z, .b = -1},
-        {.kind = LFUSE__I_APPLY, .op = LFUSE__OP_add, .type = LFUSE_F32, .a = 5, .b = 6, .c = -1}};
-    row_sample_make(s, ROW_SUM, LFUSE_F32);
-    memcpy(s->instr, body, sizeof body);
-    s->body.ninstr = sizeof body / sizeof *body;
-    s->body.nstores = 1;
-    s->stores[0] = (lfuse__store){.reg = what == SHIFT || what == ELEMENT ? 7 : 5, .operand = Y};
-    s->k.noperands = 3;
-    for (int j = 0; j < 3; j++) s->k.operands[j] = unit;
-    s->k.operands[Y].written = true;
-    s->k.operands[Y].type = type;
+    sample_start(s, LFUSE__FAMILY_ROWS, 2, 1);
+    for (int j = X; j <= Z; j++) sample_operand(s, j == Y ? type : LFUSE_F32, j == Y, LFUSE__STRIDE_UNIT);
     s->k.operands[Z].fixed = what == SHIFT;
     s->k.rows = (lfuse__row_mapping){.form = LFUSE__ROWS_TEAM, .team = 1};
+    const int x = sample_load(s, X), most = sample_reduce(s, LFUSE__REDUCE_MAX, LFUSE_F32, x);
+    const int less = sample_apply(s, LFUSE__OP_sub, LFUSE_F32, x, most);
+    const int exp = sample_apply(s, what == NORM ? LFUSE__OP_square : LFUSE__OP_exp, LFUSE_F32, less, -1);
+    const int sum = sample_reduce(s, LFUSE__REDUCE_SUM, LFUSE_F32, exp);
+    const int part = sample_apply(s, LFUSE__OP_div, LFUSE_F32, exp, sum), z = sample_load(s, Z);
+    const int more = sample_apply(s, LFUSE__OP_add, LFUSE_F32, part, z);
+    sample_store(s, what == SHIFT || what == ELEMENT ? more : part, Y);
 }
 
 static int count_of(const char *text, const char *word)
@@ -192,7 +180,7 @@ TEST(functions_are_computed_once)
     for (int i = 0; i < (int)(sizeof wanted / sizeof *wanted); i++) {
         lfuse__strbuf text = LFUSE__STRBUF_INIT;
         lfuse__rows r;
-        row_sample s;
+        sample s;
         make_softmax(&s, wanted[i].what, wanted[i].type);
         ck_assert_int_eq(lfuse__rows_init(&r, NULL, &s.k, &s.k.rows, NULL, &facts), LFUSE_OK);
         lfuse__rows_find_kept(&r);
@@ -223,9 +211,9 @@ TEST(columns_are_shared)
                   {100, 20, LFUSE__ROWS_ITEM, 8, 0, 4, 0}};
     const lfuse__facts facts = gpu();
     for (int i = 0; i < (int)(sizeof wanted / sizeof *wanted); i++) {
-        row_sample s;
-        row_sample_make(&s, ROW_SUM, LFUSE_F32);
-        row_sample_inner(&s, LFUSE__STRIDE_ANY);
+        sample s;
+        sample_rows(&s, ROW_SUM, LFUSE_F32);
+        sample_rows_inner(&s, LFUSE__STRIDE_ANY);
         lfuse__rows_choose(&facts, wanted[i].columns, wanted[i].length, false, &s.k);
         ck_assert_msg(s.k.rows.form == wanted[i].form && s.k.rows.team == wanted[i].team &&
                       s.k.rows.held == wanted[i].held,
@@ -247,10 +235,10 @@ TEST(columns_of_other_devices)
     } wanted[] = {{LFUSE__VENDOR_NVIDIA, 32, 4}, {0, 32, 4}, {0x1002, 64, 4}, {0, 8, 1}, {LFUSE__VENDOR_NVIDIA, 8, 4}};
     for (int i = 0; i < (int)(sizeof wanted / sizeof *wanted); i++) {
         lfuse__facts facts = gpu();
-        row_sample s;
+        sample s;
         facts.vendor = wanted[i].vendor, facts.simd = wanted[i].simd;
-        row_sample_make(&s, ROW_SUM, LFUSE_F32);
-        row_sample_inner(&s, LFUSE__STRIDE_ANY);
+        sample_rows(&s, ROW_SUM, LFUSE_F32);
+        sample_rows_inner(&s, LFUSE__STRIDE_ANY);
         lfuse__rows_choose(&facts, 50000, 4096, false, &s.k);
         ck_assert_int_eq(s.k.rows.form, LFUSE__ROWS_ITEM);
         ck_assert_int_eq(s.k.rows.team, wanted[i].team);
@@ -268,8 +256,8 @@ TEST(every_segment_counts)
     facts.info.compute_units = 1000;
     for (int i = 0; i < (int)(sizeof wanted / sizeof *wanted); i++) {
         const uint64_t cells = wanted[i].rows * wanted[i].segments;
-        row_sample s;
-        row_sample_make(&s, ROW_SUM, LFUSE_F32);
+        sample s;
+        sample_rows(&s, ROW_SUM, LFUSE_F32);
         ck_assert_uint_eq(lfuse__rows_partials(&s.k, &facts, wanted[i].rows, wanted[i].length),
                           (cells + 15) / 16 * 16 * sizeof(float));
         s.k.rows.form = LFUSE__ROWS_PARTIAL;
@@ -283,8 +271,8 @@ TEST(whole_rows_are_promised)
 {
     const lfuse__facts facts = gpu();
     for (int promised = 0; promised < 2; promised++) {
-        row_sample s;
-        row_sample_make(&s, ROW_NORM, LFUSE_F32);
+        sample s;
+        sample_rows(&s, ROW_NORM, LFUSE_F32);
         lfuse__rows_choose(&facts, 10000, 512, promised, &s.k);
         ck_assert_int_eq(s.k.rows.team * s.k.rows.held, 512);
         ck_assert_int_eq(s.k.rows.whole, promised);
@@ -298,9 +286,9 @@ TEST(groups_that_the_device_takes)
 {
     for (unsigned most = 64; most <= 1024; most *= 2) {
         lfuse__facts facts = gpu();
-        row_sample s;
+        sample s;
         facts.info.max_group = most;
-        row_sample_make(&s, ROW_NORM, LFUSE_F32);
+        sample_rows(&s, ROW_NORM, LFUSE_F32);
         lfuse__rows_choose(&facts, 10000, 100000, false, &s.k);
         ck_assert_int_eq(s.k.rows.form, LFUSE__ROWS_GROUP);
         ck_assert_int_eq(s.k.rows.team, most < 512 ? (int)most : 512);

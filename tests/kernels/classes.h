@@ -1,20 +1,36 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernel classes for the tests: one operator of one type, a longer body, and what the compilers are given of them. */
+/* Kernel classes for the tests: what all are built with, then some that several tests have. */
 #ifndef TESTS_KERNELS_CLASSES_H
 #define TESTS_KERNELS_CLASSES_H
 
 #include "common/kernels/families.h"
 
-enum { SAMPLE_INSTR = 16, SAMPLE_STORES = 9 };
+enum { SAMPLE_INSTR = 48, SAMPLE_STORES = 9 };
 
-/* A class with its body; `k.body` points into it, so it stays where it was made. */
+/* A class with its body; `k.body` points into it, so it stays where it was built. */
 typedef struct sample {
     lfuse__kernel_class k;
     lfuse__body body;
     lfuse__instr instr[SAMPLE_INSTR];
     lfuse__store stores[SAMPLE_STORES];
     lfuse_type number_types[2];
+    bool of_row[LFUSE__MAX_OPERANDS]; /* of row kernels: the operand walks no reduced axis */
 } sample;
+
+/* Without operands and with an empty body. What follows adds to it, and returns the operand's or register's number. */
+void sample_start(sample *s, lfuse__family family, int rank, int naxes);
+int sample_operand(sample *s, lfuse_type type, bool written, lfuse__stride_class inner);
+int sample_add(sample *s, lfuse__instr instr);
+int sample_load(sample *s, int operand);
+int sample_load_at(sample *s, int operand, int index); /* of a gathered operand */
+int sample_number(sample *s, lfuse_type type);
+int sample_constant(sample *s, lfuse_type type, double x);
+int sample_apply(sample *s, int op, lfuse_type type, int a, int b); /* b: -1 where there is none */
+int sample_apply3(sample *s, int op, lfuse_type type, int a, int b, int c);
+int sample_convert(sample *s, lfuse_type type, int a);
+int sample_reduce(sample *s, int op, lfuse_type type, int a);
+int sample_total(sample *s, int op, lfuse_type type, int a); /* over the members of a list */
+void sample_store(sample *s, int reg, int operand);
 
 /* Whether `op` takes operands of `type`. */
 bool sample_fits(int op, lfuse_type type);
@@ -40,6 +56,19 @@ void sample_square(sample *s, lfuse_type type);
 /* Rows of a table of `type` at i32 indices, rank 2; mapped: at 1 more than what a map says of the indices. */
 enum { SAMPLE_TABLE, SAMPLE_INDICES, SAMPLE_RESULT, SAMPLE_MAP };
 void sample_look_up(sample *s, lfuse_type type, bool mapped);
+
+typedef enum row_body {
+    ROW_NORM, /* floating: a norm with scale, bias and two reductions of the result: three sweeps, seven operands */
+    ROW_ALL,  /* every reduction of one operand, at once: one sweep, results of the row alone */
+    ROW_SUM,  /* elements stored and summed in one sweep */
+    ROW_BODIES
+} row_body;
+
+bool row_body_fits(row_body body, lfuse_type type);
+/* A row kernel whose bits are promised: rank 2, one reduced axis, unit strides. */
+void sample_rows(sample *s, row_body body, lfuse_type type);
+/* Strides of what walks the row. */
+void sample_rows_inner(sample *s, lfuse__stride_class inner);
 
 /* Facts of a device of each form: f64, 32-bit or no addresses in tables. */
 lfuse__facts facts_items(bool addresses);

@@ -6,17 +6,15 @@
 #include "common/base/error.h"
 #include "common/matmul/grouped.h"
 #include "tests/kernels/cases.h"
+#include "tests/kernels/classes.h"
 #include "tests/kernels/host.h"
 #include "tests/support/check.h"
 
-enum { A, B, SUM, COLUMN, ROW, MATRIX, RESIDUAL, OUT, SHAPE, OPERANDS, INSTR = 48, GUARD = 64, MEMBERS = 9,
+enum { A, B, SUM, COLUMN, ROW, MATRIX, RESIDUAL, OUT, SHAPE, OPERANDS, GUARD = 64, MEMBERS = 9,
        MORE = 32 /* additions of a body that is too long for a copy at every sum */ };
 
 typedef struct grouped {
-    lfuse__kernel_class k;
-    lfuse__body body;
-    lfuse__instr instr[INSTR];
-    lfuse__store stores[1];
+    sample s;
     lfuse_type type;
     bool more;
     lfuse__grouped_cut cut;
@@ -31,43 +29,27 @@ static const lfuse__matmul_sizes sizes[MEMBERS] = {
     {70, 140, 33, 1}, {5, 7, 9, 2}, {0, 5, 4, 1}, {3, 0, 4, 1}, {4, 6, 0, 1}, {1, 1, 1, 1}, {13, 36, 64, 1},
     {2, 8, 4, 3}, {128, 64, 16, 1}};
 
-static void *allocate(size_t bytes)
-{
-    void *p = calloc(1, bytes + 16);
-    ck_assert_ptr_nonnull(p);
-    return p;
-}
-
-static void add(grouped *g, lfuse__instr in)
-{
-    g->instr[g->body.ninstr++] = in;
-}
-
 static void make_class(grouped *g, lfuse_type type, bool ta, bool tb, bool more)
 {
     static const lfuse__stride_class inner[] = {
         LFUSE__STRIDE_UNIT,   LFUSE__STRIDE_UNIT, LFUSE__STRIDE_UNIT, LFUSE__STRIDE_COLUMN, LFUSE__STRIDE_ROW,
         LFUSE__STRIDE_MATRIX, LFUSE__STRIDE_UNIT, LFUSE__STRIDE_UNIT, LFUSE__STRIDE_REPEAT};
     const lfuse_type wide = lfuse__register_type(type);
+    sample *s = &g->s;
+    int x = 0;
     memset(g, 0, sizeof *g);
     g->type = type, g->more = more;
-    g->body = (lfuse__body){.nstores = 1, .instr = g->instr, .stores = g->stores};
-    g->k = (lfuse__kernel_class){.family = LFUSE__FAMILY_GROUPED, .body = &g->body, .noperands = OPERANDS, .rank = 1,
-                                 .product = {.ta = ta, .tb = tb}};
+    sample_start(s, LFUSE__FAMILY_GROUPED, 1, 0);
+    s->k.product.ta = ta, s->k.product.tb = tb;
     for (int j = 0; j < OPERANDS; j++)
-        g->k.operands[j] = (lfuse__kernel_operand){.type = j == SHAPE ? LFUSE_I64 : j == SUM ? wide : type,
-                                                   .written = j == OUT, .shape = j == SHAPE, .inner = inner[j]};
-    for (int16_t j = SUM; j <= RESIDUAL; j++) {
-        const int16_t sum = (int16_t)(g->body.ninstr - 1);
-        add(g, (lfuse__instr){.kind = LFUSE__I_LOAD, .type = (uint8_t)g->k.operands[j].type, .a = j, .b = -1});
-        if (j > SUM)
-            add(g, (lfuse__instr){.kind = LFUSE__I_APPLY, .op = j == RESIDUAL ? LFUSE__OP_max : LFUSE__OP_add,
-                                  .type = (uint8_t)wide, .a = sum, .b = (int16_t)(sum + 1), .c = -1});
+        sample_operand(s, j == SHAPE ? LFUSE_I64 : j == SUM ? wide : type, j == OUT, inner[j]);
+    s->k.operands[SHAPE].shape = true;
+    for (int j = SUM; j <= RESIDUAL; j++) {
+        const int y = sample_load(s, j);
+        x = j == SUM ? y : sample_apply(s, j == RESIDUAL ? LFUSE__OP_max : LFUSE__OP_add, wide, x, y);
     }
-    for (int i = 0; i < MORE && more; i++)
-        add(g, (lfuse__instr){.kind = LFUSE__I_APPLY, .op = LFUSE__OP_add, .type = (uint8_t)wide,
-                              .a = (int16_t)(g->body.ninstr - 1), .b = 1, .c = -1});
-    g->stores[0] = (lfuse__store){(int16_t)(g->body.ninstr - 1), OUT};
+    for (int i = 0; i < MORE && more; i++) x = sample_apply(s, LFUSE__OP_add, wide, x, 1); /* COLUMN's register */
+    sample_store(s, x, OUT);
 }
 
 static int64_t size_of(int operand, int m)
@@ -95,7 +77,7 @@ typedef struct lie {
 static lie lie_of(const grouped *g, int operand, int m)
 {
     const lfuse__matmul_sizes *s = &sizes[m];
-    const bool transposed = operand == A ? g->k.product.ta : g->k.product.tb;
+    const bool transposed = operand == A ? g->s.k.product.ta : g->s.k.product.tb;
     lie l = {operand == A ? s->m : operand == B ? s->k : s->m, operand == A ? s->k : s->n, 0, 0};
     if (operand < SUM && transposed) l = (lie){l.columns, l.rows, 0, 0};
     l.ld = l.columns + ((m + operand) % 3 == 1 ? 8 : (m + operand) % 3 == 2 ? 1 : 0);
@@ -131,9 +113,9 @@ static void make_lists(grouped *g)
 {
     int64_t chunk = 0;
     uint64_t slot = 0, seed = 5;
-    g->entries = allocate(2 * OPERANDS * MEMBERS * sizeof *g->entries);
+    g->entries = rig_memory(2 * OPERANDS * MEMBERS * sizeof *g->entries, 0);
     for (int j = 0; j < OPERANDS; j++) {
-        const size_t size = lfuse_type_size(g->k.operands[j].type);
+        const size_t size = lfuse_type_size(g->s.k.operands[j].type);
         int64_t at = GUARD;
         if (j == SUM) continue;
         for (int m = 0; m < MEMBERS; m++) {
@@ -144,26 +126,25 @@ static void make_lists(grouped *g)
         }
         slot++;
         g->bytes[j] = ((size_t)(at + GUARD) * size + 7) / 8 * 8;
-        g->memory[j] = allocate(g->bytes[j]);
+        g->memory[j] = rig_memory(g->bytes[j], 0);
         for (int64_t i = 0; i < at && j != SHAPE; i++)
-            host_store(g->memory[j], g->type, i,
-                       host_convert((value){.f64 = (double)(host_random(&seed) >> 32 & 3) - 1}, LFUSE_F64, g->type));
+            host_put(g->memory[j], g->type, i, (double)(host_random(&seed) >> 32 & 3) - 1);
     }
     for (int m = 0; m < MEMBERS; m++) {
         put_shape(g, m, (int64_t *)g->memory[SHAPE] + g->starts[SHAPE][m]);
         g->chunks += lfuse__grouped_blocks(&g->cut, &sizes[m]);
     }
-    g->table = allocate((size_t)g->chunks * sizeof *g->table);
+    g->table = rig_memory((size_t)g->chunks * sizeof *g->table, 0);
     for (int m = 0; m < MEMBERS; m++)
         for (int64_t i = 0; i < lfuse__grouped_blocks(&g->cut, &sizes[m]); i++)
             g->table[chunk++] = (lfuse__chunk){(uint32_t)m, 1, (uint64_t)i};
-    g->expected = allocate(g->bytes[OUT]);
+    g->expected = rig_memory(g->bytes[OUT], 0);
     memcpy(g->expected, g->memory[OUT], g->bytes[OUT]);
 }
 
 static double number(const grouped *g, int operand, int m, int64_t i)
 {
-    return host_convert(host_load(g->memory[operand], g->type, g->starts[operand][m] + i), g->type, LFUSE_F64).f64;
+    return host_get(g->memory[operand], g->type, g->starts[operand][m] + i);
 }
 
 static double entry(const grouped *g, int operand, int m, int64_t matrix, int64_t i, int64_t j)
@@ -175,7 +156,7 @@ static double entry(const grouped *g, int operand, int m, int64_t matrix, int64_
 static void expect(grouped *g, int m)
 {
     const lfuse__matmul_sizes *s = &sizes[m];
-    const bool ta = g->k.product.ta, tb = g->k.product.tb;
+    const bool ta = g->s.k.product.ta, tb = g->s.k.product.tb;
     const lie out = lie_of(g, OUT, m);
     for (int64_t e = 0; e < size_of(OUT, m); e++) {
         const int64_t matrix = e / (s->m * s->n), i = e / s->n % s->m, j = e % s->n;
@@ -186,8 +167,7 @@ static void expect(grouped *g, int m)
         sum += column + number(g, ROW, m, matrix * s->m + i) + number(g, MATRIX, m, matrix);
         if (sum < residual) sum = residual;
         if (g->more) sum += MORE * column;
-        host_store(g->expected, g->type, g->starts[OUT][m] + matrix * out.apart + i * out.ld + j,
-                   host_convert((value){.f64 = sum}, LFUSE_F64, g->type));
+        host_put(g->expected, g->type, g->starts[OUT][m] + matrix * out.apart + i * out.ld + j, sum);
     }
 }
 
@@ -196,19 +176,19 @@ static void launch(rig *r, lfuse__bprogram *program, grouped *g, const lfuse__fa
 {
     const int64_t groups = g->cut.groups < g->chunks ? g->cut.groups : g->chunks;
     const size_t space = (size_t)g->cut.space * (size_t)groups;
-    unsigned char *workspace = allocate(space + 512);
+    unsigned char *workspace = rig_memory(space + 512, 0);
     rig_buffer buffers[LFUSE__MAX_BUFFERS];
     lfuse__packed packed;
     for (int part = 0; part < 2; part++) {
         const int64_t first = part ? g->chunks / 2 : 0, chunks = part ? g->chunks - first : g->chunks / 2;
         const lfuse__grouped_part p = {.members = MEMBERS, .first_chunk = first, .chunks = chunks, .workspace = 256};
         int slot = 3;
-        ck_assert_msg(!lfuse__grouped_pack(&g->k, facts, &g->cut, &p, &packed), "%s", lfuse__error_message());
+        ck_assert_msg(!lfuse__grouped_pack(&g->s.k, facts, &g->cut, &p, &packed), "%s", lfuse__error_message());
         buffers[0] = (rig_buffer){g->table, (size_t)g->chunks * sizeof *g->table, false};
         buffers[1] = (rig_buffer){g->entries, 2 * OPERANDS * MEMBERS * sizeof *g->entries, false};
         buffers[2] = (rig_buffer){workspace, space + 512, true};
         for (int j = 0; j < OPERANDS; j++)
-            if (j != SUM) buffers[slot++] = (rig_buffer){g->memory[j], g->bytes[j], g->k.operands[j].written};
+            if (j != SUM) buffers[slot++] = (rig_buffer){g->memory[j], g->bytes[j], g->s.k.operands[j].written};
         ck_assert_int_eq(slot, 3 + LFUSE__MAX_SLOTS);
         rig_launch(r, program, "grouped", &packed, slot, buffers);
     }
@@ -221,8 +201,8 @@ static void check(const grouped *g)
     int m = 0;
     while (m + 1 < MEMBERS && g->starts[OUT][m + 1] <= wrong) m++;
     ck_assert_msg(wrong < 0, "%s, blocks of %lld x %lld, ta %d, tb %d: element %lld of member %d differs",
-                  lfuse_type_name(g->type), (long long)g->cut.rows, (long long)g->cut.columns, g->k.product.ta,
-                  g->k.product.tb, (long long)(wrong - g->starts[OUT][m]), m);
+                  lfuse_type_name(g->type), (long long)g->cut.rows, (long long)g->cut.columns, g->s.k.product.ta,
+                  g->s.k.product.tb, (long long)(wrong - g->starts[OUT][m]), m);
 }
 
 /* Tiles of f32 as few units have them, of other types as many have. */
@@ -234,11 +214,11 @@ void case_grouped(rig *r, lfuse_type type)
     facts.addresses = false;
     if (!facts.vector_lanes) facts.info.compute_units = type == LFUSE_F32 ? 1 : 1000;
     make_class(&g, type, type != LFUSE_F32, type == LFUSE_F32 || type == LFUSE_F64, type == LFUSE_BF16);
-    ck_assert_msg(!lfuse__grouped_choose(&facts, MEMBERS, sizes, &g.k), "%s", lfuse__error_message());
-    lfuse__grouped_cut_make(&g.k, &facts, MEMBERS, sizes, &g.cut);
+    ck_assert_msg(!lfuse__grouped_choose(&facts, MEMBERS, sizes, &g.s.k), "%s", lfuse__error_message());
+    lfuse__grouped_cut_make(&g.s.k, &facts, MEMBERS, sizes, &g.cut);
     make_lists(&g);
     for (int m = 0; m < MEMBERS; m++) expect(&g, m);
-    ck_assert_msg(!lfuse__grouped_emit(&text, "grouped", &g.k, &facts), "%s", lfuse__error_message());
+    ck_assert_msg(!lfuse__grouped_emit(&text, "grouped", &g.s.k, &facts), "%s", lfuse__error_message());
     lfuse__bprogram *program = rig_program(r, &text);
     launch(r, program, &g, &facts);
     r->backend->program_destroy(program);
@@ -255,9 +235,9 @@ void grouped_emit(lfuse__strbuf *out, const char *name, lfuse_type type, const l
     grouped g;
     facts.info.local_bytes = 48 * 1024, facts.info.max_group = 1024, facts.info.compute_units = bytes ? 1 : 1000;
     make_class(&g, type, bytes, !bytes, type == LFUSE_F64);
-    ck_assert_msg(!lfuse__grouped_choose(&facts, MEMBERS, sizes, &g.k), "%s", lfuse__error_message());
-    if (bytes) g.k.members.carried = lfuse__carried_most(&g.k, LFUSE__CARRY_PARTIAL, &facts, bytes);
-    ck_assert_msg(!lfuse__grouped_emit(out, name, &g.k, &facts), "%s", lfuse__error_message());
+    ck_assert_msg(!lfuse__grouped_choose(&facts, MEMBERS, sizes, &g.s.k), "%s", lfuse__error_message());
+    if (bytes) g.s.k.members.carried = lfuse__carried_most(&g.s.k, LFUSE__CARRY_PARTIAL, &facts, bytes);
+    ck_assert_msg(!lfuse__grouped_emit(out, name, &g.s.k, &facts), "%s", lfuse__error_message());
 }
 
 /* What the emitter takes for granted is refused where it is not so. */
@@ -268,20 +248,20 @@ void case_grouped_refusals(const lfuse__facts *device)
     lfuse__facts facts = *device;
     grouped g;
     make_class(&g, LFUSE_F32, false, false, false);
-    ck_assert_int_eq(lfuse__grouped_choose(&facts, 1, &large, &g.k), LFUSE_ERR_UNSUPPORTED);
+    ck_assert_int_eq(lfuse__grouped_choose(&facts, 1, &large, &g.s.k), LFUSE_ERR_UNSUPPORTED);
     ck_assert(strstr(lfuse__error_message(), "member 0 is a product of 2147483648 x 1 x 1") != NULL);
     facts.info.local_bytes = 48 * 1024, facts.info.max_group = 1024, facts.info.compute_units = 4;
     for (int i = 0; i < 4; i++) {
         static const lfuse_status wanted[] = {LFUSE_ERR_INVALID, LFUSE_ERR_TYPE, LFUSE_ERR_TYPE, LFUSE_ERR_UNSUPPORTED};
         make_class(&g, LFUSE_F32, false, false, false);
-        ck_assert_int_eq(lfuse__grouped_choose(&facts, MEMBERS, sizes, &g.k), LFUSE_OK);
-        if (i == 0) g.k.operands[SHAPE].shape = false, g.k.operands[SHAPE].type = LFUSE_F32;
-        if (i == 1) g.k.operands[B].type = LFUSE_F64;
-        if (i == 2) g.k.operands[A].written = true;
-        if (i == 3) g.k.product.solver = NULL;
+        ck_assert_int_eq(lfuse__grouped_choose(&facts, MEMBERS, sizes, &g.s.k), LFUSE_OK);
+        if (i == 0) g.s.k.operands[SHAPE].shape = false, g.s.k.operands[SHAPE].type = LFUSE_F32;
+        if (i == 1) g.s.k.operands[B].type = LFUSE_F64;
+        if (i == 2) g.s.k.operands[A].written = true;
+        if (i == 3) g.s.k.product.solver = NULL;
         if (i == 0)
-            for (int j = COLUMN; j <= MATRIX; j++) g.k.operands[j].inner = LFUSE__STRIDE_UNIT;
-        ck_assert_int_eq(lfuse__grouped_emit(&text, "k", &g.k, &facts), wanted[i]);
+            for (int j = COLUMN; j <= MATRIX; j++) g.s.k.operands[j].inner = LFUSE__STRIDE_UNIT;
+        ck_assert_int_eq(lfuse__grouped_emit(&text, "k", &g.s.k, &facts), wanted[i]);
     }
     lfuse__strbuf_free(&text);
 }

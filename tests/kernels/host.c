@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/kernels/host.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
+#include <stdarg.h>
 
 #include "common/base/half.h"
 #include "common/base/philox.h"
 #include "common/base/whole.h"
+#include "tests/kernels/rig.h"
+#include "tests/support/check.h"
 
 bool host_exact(int op)
 {
@@ -247,6 +247,16 @@ static void evaluate(const lfuse__kernel_class *k, const double *numbers, void *
     }
 }
 
+double host_get(const void *memory, lfuse_type type, int64_t i)
+{
+    return convert(host_load(memory, type, i), type, LFUSE_F64).f64;
+}
+
+void host_put(void *memory, lfuse_type type, int64_t i, double x)
+{
+    host_store(memory, type, i, convert((value){.f64 = x}, LFUSE_F64, type));
+}
+
 void host_evaluate(const lfuse__kernel_class *k, const double *numbers, void *const *from, const int64_t *element,
                    value *registers)
 {
@@ -276,48 +286,6 @@ void host_body(const lfuse__kernel_class *k, const double *numbers, void *const 
     }
 }
 
-static value plus(value a, value b, bool wide)
-{
-    return wide ? apply_f64(LFUSE__OP_add, a, b, a) : apply_f32(LFUSE__OP_add, a, b, a);
-}
-
-/* Sum of list[0 ... count - 1] by pairs of neighbours, again and again; an odd one goes up as it is. */
-static value pairs(value *list, int64_t count, bool wide)
-{
-    for (; count > 1; count = (count + 1) / 2)
-        for (int64_t i = 0; i < count; i += 2) list[i / 2] = i + 1 < count ? plus(list[i], list[i + 1], wide) : list[i];
-    return list[0];
-}
-
-value host_sum(const lfuse__kernel_class *k, void *const *from, const int64_t *element, const int64_t *steps,
-               int64_t length)
-{
-    const int stored = k->body->stores[0].operand;
-    const bool wide = k->operands[stored].type == LFUSE_F64;
-    const int64_t segments = (length + LFUSE__SEGMENT - 1) / LFUSE__SEGMENT;
-    value zero, *sums = calloc((size_t)segments + 1, sizeof *sums), minus;
-    memset(&zero, 0, sizeof zero);
-    minus = zero;
-    if (wide) minus.f64 = -0.0; else minus.f32 = -0.0f;
-    for (int64_t s = 0; s < segments; s++) {
-        value lanes[128];
-        for (int c = 0; c < 128; c++) lanes[c] = minus;
-        for (int64_t e = s * LFUSE__SEGMENT; e < length && e < (s + 1) * LFUSE__SEGMENT; e++) {
-            value r[64];
-            int64_t at[LFUSE__MAX_OPERANDS];
-            for (int j = 0; j < k->noperands; j++) at[j] = element[j] + e * steps[j];
-            evaluate(k, NULL, from, at, r);
-            lanes[e % 128] = plus(lanes[e % 128], r[k->body->stores[0].reg], wide);
-        }
-        for (int h = 64; h; h /= 2)
-            for (int c = 0; c < h; c++) lanes[c] = plus(lanes[c], lanes[c + h], wide);
-        sums[s] = lanes[0];
-    }
-    value total = segments ? pairs(sums, segments, wide) : zero;
-    free(sums);
-    return total;
-}
-
 static bool is_nan(const void *memory, lfuse_type type, int64_t i)
 {
     const value v = host_load(memory, type, i);
@@ -332,6 +300,41 @@ int64_t host_compare(const void *a, const void *b, lfuse_type type, size_t bytes
             !(is_nan(a, type, (int64_t)i) && is_nan(b, type, (int64_t)i)))
             return (int64_t)i;
     return -1;
+}
+
+arena arena_make(size_t bytes, int byte)
+{
+    return (arena){rig_memory(bytes, byte), rig_memory(bytes, byte), rig_memory(bytes, byte), bytes};
+}
+
+void arena_keep(arena *a)
+{
+    memcpy(a->before, a->memory, a->bytes);
+    memcpy(a->expected, a->memory, a->bytes);
+}
+
+void arena_check(const arena *a, lfuse_type type, int64_t first, const char *words, ...)
+{
+    const int64_t i = host_compare(a->memory, a->expected, type, a->bytes);
+    const size_t size = lfuse_type_size(type), at = (size_t)i * size;
+    unsigned long long got = 0, want = 0, was = 0;
+    char what[256];
+    va_list arguments;
+    if (i < 0) return;
+    va_start(arguments, words);
+    vsnprintf(what, sizeof what, words, arguments);
+    va_end(arguments);
+    memcpy(&got, a->memory + at, size);
+    memcpy(&want, a->expected + at, size);
+    memcpy(&was, a->before + at, size);
+    ck_abort_msg("%s: element %lld: %llx, expected %llx, before %llx", what, (long long)(i - first), got, want, was);
+}
+
+void arena_free(arena *a)
+{
+    free(a->memory);
+    free(a->before);
+    free(a->expected);
 }
 
 uint64_t host_random(uint64_t *state)
@@ -358,10 +361,9 @@ void host_fill(void *memory, lfuse_type type, size_t count, uint64_t seed)
         if (type == LFUSE_BOOL) {
             ((uint8_t *)memory)[i] = r & 1;
         } else if (kind < 4) {
-            host_store(memory, type, (int64_t)i, convert((value){.f64 = special(r & 0xffff)}, LFUSE_F64, type));
+            host_put(memory, type, (int64_t)i, special(r & 0xffff));
         } else if (kind < 10) {
-            const double x = (double)(int64_t)(r << 4) * 0x1p-56 * (kind & 1 ? 1 : 0.01);
-            host_store(memory, type, (int64_t)i, convert((value){.f64 = x}, LFUSE_F64, type));
+            host_put(memory, type, (int64_t)i, (double)(int64_t)(r << 4) * 0x1p-56 * (kind & 1 ? 1 : 0.01));
         } else if (type == LFUSE_F64 || type == LFUSE_I64) {
             memcpy((uint64_t *)memory + i, &r, sizeof r);
         } else if (type == LFUSE_F16 || type == LFUSE_BF16) {

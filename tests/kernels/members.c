@@ -2,64 +2,52 @@
 /* Reductions of members and of whole lists against the canonical fold in host C, bit for bit. */
 #include "common/base/error.h"
 #include "tests/kernels/cases.h"
+#include "tests/kernels/classes.h"
 #include "tests/kernels/host.h"
 #include "tests/support/check.h"
 
-enum { INPUT, SCALE, SUM, MOST, TOTAL, LEAST, OPERANDS, INSTR = 8, GUARD = 64 };
+enum { INPUT, SCALE, SUM, MOST, TOTAL, LEAST, OPERANDS, GUARD = 64 };
 
 /* Sum of x * scale and largest x of each member; over the members the sum of the sums and the least of the largest. */
 typedef struct members {
-    lfuse__kernel_class k;
-    lfuse__body body;
-    lfuse__instr instr[INSTR];
-    lfuse__store stores[4];
+    sample s;
     lfuse_type type, wide;
     int64_t count, chunks, elements;
     int64_t *sizes, *starts;
     lfuse__chunk *table;
     uint64_t *tables; /* first chunks, entries, ticket */
-    void *memory[OPERANDS], *expected[OPERANDS];
-    size_t bytes[OPERANDS];
+    arena arenas[OPERANDS];
 } members;
-
-static void *allocate(size_t bytes)
-{
-    void *p = calloc(1, bytes + 16);
-    ck_assert_ptr_nonnull(p);
-    return p;
-}
 
 static void make_class(members *m, lfuse_type type)
 {
     const lfuse_type wide = type == LFUSE_F64 ? type : LFUSE_F32;
-    const uint8_t t = (uint8_t)type, w = (uint8_t)wide;
-    const lfuse__instr instr[INSTR] = {
-        {.kind = LFUSE__I_LOAD, .type = t, .a = INPUT, .b = -1},
-        {.kind = LFUSE__I_LOAD, .type = t, .a = SCALE, .b = -1},
-        {.kind = LFUSE__I_APPLY, .op = LFUSE__OP_mul, .type = w, .a = 0, .b = 1, .c = -1},
-        {.kind = LFUSE__I_REDUCE, .op = LFUSE__REDUCE_SUM, .type = w, .a = 2},
-        {.kind = LFUSE__I_REDUCE, .op = LFUSE__REDUCE_MAX, .type = w, .a = 0},
-        {.kind = LFUSE__I_TOTAL, .op = LFUSE__REDUCE_SUM, .type = w, .a = 3},
-        {.kind = LFUSE__I_TOTAL, .op = LFUSE__REDUCE_MIN, .type = w, .a = 4},
-        {.kind = LFUSE__I_APPLY, .op = LFUSE__OP_neg, .type = w, .a = 5, .b = -1, .c = -1}};
-    static const lfuse__store stores[4] = {{3, SUM}, {4, MOST}, {7, TOTAL}, {6, LEAST}};
-    memcpy(m->instr, instr, sizeof instr);
-    memcpy(m->stores, stores, sizeof stores);
+    sample *s = &m->s;
+    memset(m, 0, sizeof *m);
     m->type = type, m->wide = wide;
-    m->body = (lfuse__body){.ninstr = INSTR, .nstores = 4, .instr = m->instr, .stores = m->stores};
-    m->k = (lfuse__kernel_class){.body = &m->body, .noperands = OPERANDS, .rank = 1, .naxes = 1};
-    for (int j = 0; j < OPERANDS; j++)
-        m->k.operands[j] = (lfuse__kernel_operand){.type = j < TOTAL ? type : wide, .written = j >= SUM,
-                                                   .fixed = j >= TOTAL,
-                                                   .inner = j == INPUT ? LFUSE__STRIDE_UNIT : LFUSE__STRIDE_REPEAT};
+    sample_start(s, LFUSE__FAMILY_POINTWISE, 1, 1);
+    for (int j = 0; j < OPERANDS; j++) {
+        sample_operand(s, j < TOTAL ? type : wide, j >= SUM, j == INPUT ? LFUSE__STRIDE_UNIT : LFUSE__STRIDE_REPEAT);
+        s->k.operands[j].fixed = j >= TOTAL;
+    }
+    const int x = sample_load(s, INPUT), scale = sample_load(s, SCALE);
+    const int scaled = sample_apply(s, LFUSE__OP_mul, wide, x, scale);
+    const int sum = sample_reduce(s, LFUSE__REDUCE_SUM, wide, scaled);
+    const int most = sample_reduce(s, LFUSE__REDUCE_MAX, wide, x);
+    const int total = sample_total(s, LFUSE__REDUCE_SUM, wide, sum);
+    const int least = sample_total(s, LFUSE__REDUCE_MIN, wide, most);
+    sample_store(s, sum, SUM);
+    sample_store(s, most, MOST);
+    sample_store(s, sample_apply(s, LFUSE__OP_neg, wide, total, -1), TOTAL);
+    sample_store(s, least, LEAST);
 }
 
 /* Sizes as the caller fills them: members lie apart, some at odd places. */
 static void make_lists(members *m, int64_t count, int64_t (*size)(int64_t member))
 {
     m->count = count;
-    m->sizes = allocate((size_t)count * sizeof *m->sizes);
-    m->starts = allocate((size_t)count * sizeof *m->starts);
+    m->sizes = rig_memory((size_t)count * sizeof *m->sizes, 0);
+    m->starts = rig_memory((size_t)count * sizeof *m->starts, 0);
     m->elements = GUARD;
     for (int64_t i = 0; i < count; i++) {
         m->sizes[i] = size(i);
@@ -67,8 +55,8 @@ static void make_lists(members *m, int64_t count, int64_t (*size)(int64_t member
         m->elements += (m->sizes[i] + 15) / 8 * 8 + (i % 3 == 1);
         m->chunks += (m->sizes[i] + LFUSE__SEGMENT - 1) / LFUSE__SEGMENT;
     }
-    m->table = allocate((size_t)m->chunks * sizeof *m->table);
-    m->tables = allocate((size_t)((OPERANDS * 2 + 1) * count + 8) * sizeof *m->tables);
+    m->table = rig_memory((size_t)m->chunks * sizeof *m->table + 8, 0);
+    m->tables = rig_memory((size_t)((OPERANDS * 2 + 1) * count + 8) * sizeof *m->tables, 0);
     int64_t chunk = 0;
     for (int64_t i = 0; i < count; i++) {
         m->tables[i] = (uint64_t)chunk;
@@ -82,26 +70,22 @@ static void make_lists(members *m, int64_t count, int64_t (*size)(int64_t member
         for (int64_t i = 0; i < count; i++) {
             uint64_t *entry = m->tables + count + 1 + 2 * (j * count + i);
             entry[0] = (uint64_t)(j == INPUT ? m->starts[i] : j < TOTAL ? GUARD + i : 1) *
-                       lfuse_type_size(m->k.operands[j].type);
+                       lfuse_type_size(m->s.k.operands[j].type);
             entry[1] = (uint64_t)j;
         }
     for (int j = 0; j < OPERANDS; j++) {
         const size_t elements = (size_t)(j == INPUT ? m->elements + GUARD : j < TOTAL ? count + 2 * GUARD : 4);
-        m->bytes[j] = (elements * lfuse_type_size(m->k.operands[j].type) + 7) / 8 * 8;
-        m->memory[j] = allocate(m->bytes[j]);
-        m->expected[j] = allocate(m->bytes[j]);
-        host_fill(m->memory[j], m->k.operands[j].type, elements, 5 + (uint64_t)j);
+        m->arenas[j] = arena_make((elements * lfuse_type_size(m->s.k.operands[j].type) + 7) / 8 * 8, 0);
+        host_fill(m->arenas[j].memory, m->s.k.operands[j].type, elements, 5 + (uint64_t)j);
     }
     /* Numbers of one size, so that a sum says something; in a short list a few of the specials stay. */
     uint64_t seed = 99;
     for (int64_t i = 0; i < m->elements; i++) {
         const double x = (double)(int64_t)host_random(&seed) * 0x1p-62;
-        if (count > 2 || i % 1000 != 999)
-            host_store(m->memory[INPUT], m->type, i, host_convert((value){.f64 = x}, LFUSE_F64, m->type));
+        if (count > 2 || i % 1000 != 999) host_put(m->arenas[INPUT].memory, m->type, i, x);
     }
-    for (int64_t i = 0; i < count + 2 * GUARD; i++)
-        host_store(m->memory[SCALE], m->type, i, host_convert((value){.f64 = (double)(i % 7) - 3}, LFUSE_F64, m->type));
-    for (int j = 0; j < OPERANDS; j++) memcpy(m->expected[j], m->memory[j], m->bytes[j]);
+    for (int64_t i = 0; i < count + 2 * GUARD; i++) host_put(m->arenas[SCALE].memory, m->type, i, (double)(i % 7) - 3);
+    for (int j = 0; j < OPERANDS; j++) arena_keep(&m->arenas[j]);
 }
 
 static value nothing(int op, lfuse_type wide)
@@ -120,22 +104,23 @@ static value fold(const members *m, int op, const value *x, int64_t count)
 
 static void expect(members *m)
 {
-    value *x = allocate((size_t)m->elements * sizeof *x), *y = allocate((size_t)m->elements * sizeof *y);
-    value *sums = allocate((size_t)m->count * sizeof *sums), *most = allocate((size_t)m->count * sizeof *most), total;
+    value *x = rig_memory((size_t)m->elements * sizeof *x, 0), *y = rig_memory((size_t)m->elements * sizeof *y, 0);
+    value *sums = rig_memory((size_t)m->count * sizeof *sums, 0), total;
+    value *most = rig_memory((size_t)m->count * sizeof *most, 0);
     for (int64_t i = 0; i < m->count; i++) {
-        const value scale = host_load(m->memory[SCALE], m->type, GUARD + i);
+        const value scale = host_load(m->arenas[SCALE].memory, m->type, GUARD + i);
         for (int64_t e = 0; e < m->sizes[i]; e++) {
-            x[e] = host_load(m->memory[INPUT], m->type, m->starts[i] + e);
+            x[e] = host_load(m->arenas[INPUT].memory, m->type, m->starts[i] + e);
             y[e] = host_apply(LFUSE__OP_mul, m->wide, x[e], scale);
         }
         sums[i] = fold(m, LFUSE__REDUCE_SUM, y, m->sizes[i]);
         most[i] = fold(m, LFUSE__REDUCE_MAX, x, m->sizes[i]);
-        host_store(m->expected[SUM], m->type, GUARD + i, sums[i]);
-        host_store(m->expected[MOST], m->type, GUARD + i, most[i]);
+        host_store(m->arenas[SUM].expected, m->type, GUARD + i, sums[i]);
+        host_store(m->arenas[MOST].expected, m->type, GUARD + i, most[i]);
     }
     total = fold(m, LFUSE__REDUCE_SUM, sums, m->count);
-    host_store(m->expected[TOTAL], m->wide, 1, host_apply(LFUSE__OP_neg, m->wide, total, total));
-    host_store(m->expected[LEAST], m->wide, 1, fold(m, LFUSE__REDUCE_MIN, most, m->count));
+    host_store(m->arenas[TOTAL].expected, m->wide, 1, host_apply(LFUSE__OP_neg, m->wide, total, total));
+    host_store(m->arenas[LEAST].expected, m->wide, 1, fold(m, LFUSE__REDUCE_MIN, most, m->count));
     free(most);
     free(sums);
     free(y);
@@ -145,7 +130,7 @@ static void expect(members *m)
 static void put_blocks(const members *m, rig_buffer *buffers)
 {
     for (int j = 0; j < LFUSE__MAX_SLOTS; j++)
-        buffers[j] = j < OPERANDS ? (rig_buffer){m->memory[j], m->bytes[j], m->k.operands[j].written}
+        buffers[j] = j < OPERANDS ? (rig_buffer){m->arenas[j].memory, m->arenas[j].bytes, m->s.k.operands[j].written}
                                   : (rig_buffer){NULL, 0, false};
 }
 
@@ -155,17 +140,16 @@ static void launch(rig *r, lfuse__bprogram *program, members *m, const lfuse__fa
     const size_t tables = (size_t)((OPERANDS * 2 + 1) * m->count + 8) * sizeof *m->tables;
     const int64_t middle = m->count / 2;
     uint64_t totals;
-    const uint64_t bytes = lfuse__members_scratch(&m->k, m->count, m->chunks, &totals) + 512;
-    unsigned char *scratch = allocate(bytes);
+    const uint64_t bytes = lfuse__members_scratch(&m->s.k, m->count, m->chunks, &totals) + 512;
+    unsigned char *scratch = rig_memory(bytes, 0xee);
     rig_buffer buffers[LFUSE__MAX_BUFFERS];
     lfuse__members_part part = {.all = m->count, .all_chunks = m->chunks, .stride = m->count, .scratch = 256,
                                 .ticket = 8 * ((OPERANDS * 2 + 1) * (uint64_t)m->count + 4)};
     lfuse__packed packed;
-    memset(scratch, 0xee, bytes);
     for (int half = 0; half < 2; half++) {
         part.first_chunk = half ? (int64_t)m->tables[middle] : 0;
         part.chunks = half ? m->chunks - part.first_chunk : (int64_t)m->tables[middle];
-        ck_assert_int_eq(lfuse__members_partial_pack(&m->k, facts, &part, &packed), LFUSE_OK);
+        ck_assert_int_eq(lfuse__members_partial_pack(&m->s.k, facts, &part, &packed), LFUSE_OK);
         packed.words[LFUSE__MULTI_CHUNKS_OFFSET] = 0;
         packed.words[LFUSE__MULTI_ADDRESSES_OFFSET] = 8 * ((uint64_t)m->count + 1);
         buffers[0] = (rig_buffer){m->table, (size_t)m->chunks * sizeof *m->table + 8, false};
@@ -182,7 +166,7 @@ static void launch(rig *r, lfuse__bprogram *program, members *m, const lfuse__fa
         part.members = half ? m->count - middle : middle;
         part.table = 8 * (uint64_t)part.first_member;
         part.entries = 8 * ((uint64_t)m->count + 1 + 2 * (uint64_t)part.first_member);
-        ck_assert_int_eq(lfuse__members_fold_pack(&m->k, facts, &part, &packed), LFUSE_OK);
+        ck_assert_int_eq(lfuse__members_fold_pack(&m->s.k, facts, &part, &packed), LFUSE_OK);
         buffers[0] = (rig_buffer){scratch, bytes, true};
         buffers[1] = buffers[2] = (rig_buffer){m->tables, tables, true};
         put_blocks(m, buffers + 3);
@@ -196,17 +180,14 @@ static void check_lists(rig *r, lfuse__bprogram *program, lfuse_type type, const
                         int64_t (*size)(int64_t member))
 {
     members m;
-    memset(&m, 0, sizeof m);
     make_class(&m, type);
     make_lists(&m, count, size);
     expect(&m);
     launch(r, program, &m, facts);
     for (int j = 0; j < OPERANDS; j++) {
-        const int64_t at = host_compare(m.memory[j], m.expected[j], m.k.operands[j].type, m.bytes[j]);
-        ck_assert_msg(at < 0, "%lld members of %s: operand %d differs at element %lld", (long long)count,
-                      lfuse_type_name(type), j, (long long)at);
-        free(m.memory[j]);
-        free(m.expected[j]);
+        arena_check(&m.arenas[j], m.s.k.operands[j].type, 0, "%lld members of %s: operand %d", (long long)count,
+                    lfuse_type_name(type), j);
+        arena_free(&m.arenas[j]);
     }
     free(m.tables);
     free(m.table);
@@ -229,16 +210,15 @@ void members_emit(lfuse__strbuf *out, const char *partial, const char *last, lfu
                   const lfuse__facts *facts, uint32_t bytes)
 {
     members m;
-    memset(&m, 0, sizeof m);
     make_class(&m, type);
     if (bytes) {
-        const int chunks = lfuse__carried_most(&m.k, LFUSE__CARRY_PARTIAL, facts, bytes);
-        const int places = lfuse__carried_most(&m.k, LFUSE__CARRY_FOLD, facts, bytes);
-        m.k.list.carried = chunks < places ? chunks : places;
-        ck_assert_int_gt(m.k.list.carried, 0);
+        const int chunks = lfuse__carried_most(&m.s.k, LFUSE__CARRY_PARTIAL, facts, bytes);
+        const int places = lfuse__carried_most(&m.s.k, LFUSE__CARRY_FOLD, facts, bytes);
+        m.s.k.list.carried = chunks < places ? chunks : places;
+        ck_assert_int_gt(m.s.k.list.carried, 0);
     }
-    ck_assert_msg(lfuse__family_partial.emit(out, partial, &m.k, facts) == LFUSE_OK, "%s", lfuse__error_message());
-    ck_assert_msg(lfuse__family_fold.emit(out, last, &m.k, facts) == LFUSE_OK, "%s", lfuse__error_message());
+    ck_assert_msg(lfuse__family_partial.emit(out, partial, &m.s.k, facts) == LFUSE_OK, "%s", lfuse__error_message());
+    ck_assert_msg(lfuse__family_fold.emit(out, last, &m.s.k, facts) == LFUSE_OK, "%s", lfuse__error_message());
 }
 
 void case_members(rig *r, lfuse_type type)

@@ -4,24 +4,27 @@
 #include "tests/kernels/networks.h"
 #include "tests/support/main.h"
 
+/* What all have, without a body. */
+static void start(sample *s, int noperands)
+{
+    sample_start(s, LFUSE__FAMILY_NETWORK, 2, 0);
+    for (int j = 0; j < noperands; j++) sample_operand(s, LFUSE_F32, j == NETWORK_RESULT, LFUSE__STRIDE_ANY);
+}
+
+/* relu(sum + bias), stored. */
+static void add_layer(sample *s)
+{
+    const int sum = sample_load(s, LFUSE__PRODUCT_SUM), bias = sample_load(s, NETWORK_BIAS);
+    const int x = sample_apply(s, LFUSE__OP_add, LFUSE_F32, sum, bias);
+    sample_store(s, sample_apply(s, LFUSE__OP_relu, LFUSE_F32, x, -1), NETWORK_RESULT);
+}
+
 void network_class(lfuse__kernel_class *c)
 {
-    static lfuse__instr instr[] = {
-        {.kind = LFUSE__I_LOAD, .type = LFUSE_F32, .a = LFUSE__PRODUCT_SUM, .b = -1, .c = -1},
-        {.kind = LFUSE__I_LOAD, .type = LFUSE_F32, .a = NETWORK_BIAS, .b = -1, .c = -1},
-        {.kind = LFUSE__I_APPLY, .op = LFUSE__OP_add, .type = LFUSE_F32, .a = 0, .b = 1, .c = -1},
-        {.kind = LFUSE__I_APPLY, .op = LFUSE__OP_relu, .type = LFUSE_F32, .a = 2, .b = -1, .c = -1},
-    };
-    static lfuse__store store = {.reg = 3, .operand = NETWORK_RESULT};
-    static lfuse__body body = {.ninstr = 4, .nstores = 1, .instr = instr, .stores = &store};
-    memset(c, 0, sizeof *c);
-    c->family = LFUSE__FAMILY_NETWORK;
-    c->body = &body;
-    c->rank = 2;
-    c->noperands = NETWORK_OPERANDS;
-    for (int j = 0; j < NETWORK_OPERANDS; j++)
-        c->operands[j] = (lfuse__kernel_operand){.type = LFUSE_F32, .written = j == NETWORK_RESULT,
-                                                 .inner = LFUSE__STRIDE_ANY};
+    static sample s;
+    start(&s, NETWORK_OPERANDS);
+    add_layer(&s);
+    *c = s.k;
 }
 
 void network_type(lfuse__kernel_class *c, lfuse_type type)
@@ -40,27 +43,15 @@ void network_type(lfuse__kernel_class *c, lfuse_type type)
 
 void network_class_of_three(lfuse__kernel_class *c)
 {
-    static lfuse__instr instr[] = {
-        {.kind = LFUSE__I_LOAD, .type = LFUSE_F32, .a = LFUSE__PRODUCT_SUM, .b = -1, .c = -1},
-        {.kind = LFUSE__I_LOAD, .type = LFUSE_F32, .a = NETWORK_BIAS, .b = -1, .c = -1},
-        {.kind = LFUSE__I_APPLY, .op = LFUSE__OP_add, .type = LFUSE_F32, .a = 0, .b = 1, .c = -1},
-        {.kind = LFUSE__I_APPLY, .op = LFUSE__OP_relu, .type = LFUSE_F32, .a = 2, .b = -1, .c = -1},
-        {.kind = LFUSE__I_LOAD, .type = LFUSE_F32, .a = LFUSE__PRODUCT_SUM, .b = -1, .c = -1},
-        {.kind = LFUSE__I_LOAD, .type = LFUSE_F32, .a = LFUSE__PRODUCT_SUM, .b = -1, .c = -1},
-        {.kind = LFUSE__I_LOAD, .type = LFUSE_F32, .a = NETWORK_FACTOR, .b = -1, .c = -1},
-        {.kind = LFUSE__I_APPLY, .op = LFUSE__OP_mul, .type = LFUSE_F32, .a = 5, .b = 6, .c = -1},
-        {.kind = LFUSE__I_NUMBER, .type = LFUSE_F32, .a = 0, .b = -1, .c = -1},
-        {.kind = LFUSE__I_APPLY, .op = LFUSE__OP_mul, .type = LFUSE_F32, .a = 7, .b = 8, .c = -1},
-        {.kind = LFUSE__I_APPLY, .op = LFUSE__OP_tanh, .type = LFUSE_F32, .a = 9, .b = -1, .c = -1},
-    };
-    static lfuse__store stores[] = {{3, NETWORK_RESULT}, {4, NETWORK_RESULT}, {10, NETWORK_RESULT}};
-    static lfuse_type number = LFUSE_F32;
-    static lfuse__body body = {.ninstr = 11, .nstores = 3, .nnumbers = 1, .instr = instr, .stores = stores,
-                               .number_types = &number};
-    network_class(c);
-    c->family = LFUSE__FAMILY_NETWORK;
-    c->body = &body;
-    c->operands[c->noperands++] = (lfuse__kernel_operand){.type = LFUSE_F32, .inner = LFUSE__STRIDE_ANY};
+    static sample s;
+    start(&s, NETWORK_FACTOR + 1);
+    add_layer(&s);
+    sample_store(&s, sample_load(&s, LFUSE__PRODUCT_SUM), NETWORK_RESULT);
+    const int sum = sample_load(&s, LFUSE__PRODUCT_SUM), factor = sample_load(&s, NETWORK_FACTOR);
+    int x = sample_apply(&s, LFUSE__OP_mul, LFUSE_F32, sum, factor);
+    x = sample_apply(&s, LFUSE__OP_mul, LFUSE_F32, x, sample_number(&s, LFUSE_F32));
+    sample_store(&s, sample_apply(&s, LFUSE__OP_tanh, LFUSE_F32, x, -1), NETWORK_RESULT);
+    *c = s.k;
 }
 
 lfuse__facts network_facts(unsigned resident)

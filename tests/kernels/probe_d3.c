@@ -112,18 +112,14 @@ static void probe_casts(rig *r, lfuse_type from)
 static void probe_sums(rig *r, lfuse_type type)
 {
     static unsigned char storage[PAIRS * 8], got[ROWS * 8], want[ROWS * 8];
-    const int64_t steps[2] = {1, 0};
     lfuse__geometry g = {.extents = {ROWS, ROW}, .strides = {{ROW, 1}, {1, 0}}};
     lfuse__packed packed;
     lfuse__strbuf text = LFUSE__STRBUF_INIT;
     uint64_t seed = 7;
-    sample squares, s; /* what is summed, and the sums */
-    sample_square(&squares, type);
+    const lfuse_type wide = lfuse__register_type(type);
+    sample s;
     sample_square(&s, type);
-    s.instr[s.body.ninstr] = (lfuse__instr){.kind = LFUSE__I_REDUCE, .op = LFUSE__REDUCE_SUM, .type = (uint8_t)type,
-                                            .a = s.stores[0].reg, .b = -1, .c = -1};
-    if (lfuse__register_type(type) != type) s.instr[s.body.ninstr].type = LFUSE_F32;
-    s.stores[0].reg = (int16_t)s.body.ninstr++;
+    s.stores[0].reg = (int16_t)sample_reduce(&s, LFUSE__REDUCE_SUM, wide, s.stores[0].reg);
     s.k.family = LFUSE__FAMILY_ROWS;
     s.k.rank = 2;
     s.k.naxes = 1;
@@ -131,13 +127,14 @@ static void probe_sums(rig *r, lfuse_type type)
     lfuse__rows_choose(&r->facts, ROWS, ROW, false, &s.k);
     must(lfuse__family_rows.emit(&text, "sum_rows", &s.k, &r->facts));
     lfuse__bprogram *program = rig_program(r, &text);
-    for (int64_t i = 0; i < PAIRS; i++) {
-        const double x = (double)(int64_t)host_random(&seed) * 0x1p-63;
-        host_store(storage, type, i, type == LFUSE_F64 ? (value){.f64 = x} : (value){.f32 = (float)x});
-    }
+    for (int64_t i = 0; i < PAIRS; i++) host_put(storage, type, i, (double)(int64_t)host_random(&seed) * 0x1p-63);
     for (int64_t i = 0; i < ROWS; i++) {
-        void *from[2] = {storage, NULL};
-        host_store(want, type, i, host_sum(&squares.k, from, (const int64_t[2]){i * ROW, 0}, steps, ROW));
+        value squares[ROW];
+        for (int64_t e = 0; e < ROW; e++) {
+            const value x = host_load(storage, type, i * ROW + e);
+            squares[e] = host_apply(LFUSE__OP_mul, wide, x, x);
+        }
+        host_store(want, type, i, row_fold(LFUSE__REDUCE_SUM, wide, squares, ROW));
     }
     must(lfuse__family_rows.pack(&s.k, &r->facts, &g, &packed));
     const rig_buffer buffers[2] = {{storage, PAIRS * lfuse_type_size(type), false},

@@ -7,6 +7,7 @@
 #include "common/matmul/problem.h"
 #include "tests/matmul/choose.h"
 #include "tests/kernels/cases.h"
+#include "tests/kernels/classes.h"
 #include "tests/kernels/host.h"
 #include "tests/support/main.h"
 
@@ -22,20 +23,9 @@ static const size sizes[] = {
 };
 enum { SIZES = sizeof sizes / sizeof *sizes };
 
-static const lfuse__instr instructions[] = {
-    {LFUSE__I_LOAD, 0, 0, 0, SUM, -1, -1, 0},  {LFUSE__I_NUMBER, 0, 0, 0, 0, -1, -1, 0},
-    {LFUSE__I_APPLY, LFUSE__OP_mul, 0, 0, 0, 1, -1, 0}, {LFUSE__I_LOAD, 0, 0, 0, BIAS, -1, -1, 0},
-    {LFUSE__I_APPLY, LFUSE__OP_add, 0, 0, 2, 3, -1, 0}, {LFUSE__I_APPLY, LFUSE__OP_relu, 0, 0, 4, -1, -1, 0},
-    {LFUSE__I_LOAD, 0, 0, 0, RESIDUAL, -1, -1, 0}, {LFUSE__I_APPLY, LFUSE__OP_add, 0, 0, 0, 6, -1, 0},
-};
-enum { INSTRUCTIONS = sizeof instructions / sizeof *instructions };
-
 typedef struct trial {
-    lfuse__kernel_class k;
-    lfuse__body body;
-    lfuse__instr instr[INSTRUCTIONS];
-    lfuse__store stores[2];
-    lfuse_type type, number_type;
+    sample c;
+    lfuse_type type;
     size s;
     lfuse__geometry g;
     double number;
@@ -46,43 +36,28 @@ typedef struct trial {
 static void classify(trial *t, lfuse_type type, bool ta, bool tb)
 {
     const lfuse_type wide = lfuse__register_type(type);
+    sample *c = &t->c;
     memset(t, 0, sizeof *t);
     t->type = type;
-    t->number_type = wide;
-    memcpy(t->instr, instructions, sizeof instructions);
-    for (int i = 0; i < INSTRUCTIONS; i++)
-        t->instr[i].type = (uint8_t)(t->instr[i].kind == LFUSE__I_LOAD && t->instr[i].a != SUM ? type : wide);
-    t->stores[0] = (lfuse__store){5, Y};
-    t->stores[1] = (lfuse__store){7, T};
-    t->body = (lfuse__body){INSTRUCTIONS, 2, 1, t->instr, t->stores, &t->number_type};
-    t->k.family = LFUSE__FAMILY_PRODUCT;
-    t->k.body = &t->body;
-    t->k.noperands = OPERANDS;
-    t->k.product.ta = ta;
-    t->k.product.tb = tb;
-    for (int j = 0; j < OPERANDS; j++) {
-        t->k.operands[j].type = j == SUM ? wide : type;
-        t->k.operands[j].written = j >= Y;
-        t->k.operands[j].inner = j == RESIDUAL || j == T ? LFUSE__STRIDE_ANY : LFUSE__STRIDE_UNIT;
-    }
+    sample_start(c, LFUSE__FAMILY_PRODUCT, 2, 0);
+    c->k.product.ta = ta, c->k.product.tb = tb;
+    for (int j = 0; j < OPERANDS; j++)
+        sample_operand(c, j == SUM ? wide : type, j >= Y,
+                       j == RESIDUAL || j == T ? LFUSE__STRIDE_ANY : LFUSE__STRIDE_UNIT);
+    const int sum = sample_load(c, SUM);
+    int y = sample_apply(c, LFUSE__OP_mul, wide, sum, sample_number(c, wide));
+    y = sample_apply(c, LFUSE__OP_add, wide, y, sample_load(c, BIAS));
+    sample_store(c, sample_apply(c, LFUSE__OP_relu, wide, y, -1), Y);
+    sample_store(c, sample_apply(c, LFUSE__OP_add, wide, sum, sample_load(c, RESIDUAL)), T);
 }
 
 static double at(const trial *t, int operand, int64_t row, int64_t column)
 {
-    const bool transposed = (operand == A && t->k.product.ta) || (operand == B && t->k.product.tb);
+    const bool transposed = (operand == A && t->c.k.product.ta) || (operand == B && t->c.k.product.tb);
     const int64_t *strides = t->g.strides[operand];
     const int64_t element = operand > SUM ? row * strides[0] + column * strides[1]
                                           : (transposed ? column : row) * strides[0] + (transposed ? row : column);
-    const value v = host_load(t->host[operand], t->type, GUARD + element);
-    return t->type == LFUSE_F64 ? v.f64 : v.f32;
-}
-
-static void put(const trial *t, int operand, int64_t element, double x)
-{
-    value v;
-    if (t->type == LFUSE_F64) v.f64 = x;
-    else v.f32 = (float)x;
-    host_store(t->host[operand], t->type, element, v);
+    return host_get(t->host[operand], t->type, GUARD + element);
 }
 
 static void size_of(trial *t, const size *s)
@@ -90,14 +65,14 @@ static void size_of(trial *t, const size *s)
     int64_t(*strides)[LFUSE_MAX_RANK] = t->g.strides;
     t->s = *s;
     t->g.extents[0] = s->m, t->g.extents[1] = s->n, t->g.extents[2] = s->k;
-    strides[A][0] = (t->k.product.ta ? s->m : s->k) + GAP;
-    strides[B][0] = (t->k.product.tb ? s->k : s->n) + GAP;
+    strides[A][0] = (t->c.k.product.ta ? s->m : s->k) + GAP;
+    strides[B][0] = (t->c.k.product.tb ? s->k : s->n) + GAP;
     strides[BIAS][1] = 1;
     strides[RESIDUAL][0] = 2 * s->n, strides[RESIDUAL][1] = 2;
     strides[Y][0] = s->n + GAP, strides[Y][1] = 1;
     strides[T][0] = 1, strides[T][1] = s->m;
-    t->count[A] = (t->k.product.ta ? s->k : s->m) * strides[A][0];
-    t->count[B] = (t->k.product.tb ? s->n : s->k) * strides[B][0];
+    t->count[A] = (t->c.k.product.ta ? s->k : s->m) * strides[A][0];
+    t->count[B] = (t->c.k.product.tb ? s->n : s->k) * strides[B][0];
     t->count[SUM] = 0;
     t->count[BIAS] = s->n;
     t->count[RESIDUAL] = s->m * strides[RESIDUAL][0];
@@ -112,15 +87,13 @@ static void fill(trial *t, bool integers)
     t->number = integers ? 2 : -0.7;
     for (int j = 0; j < OPERANDS; j++) {
         const size_t bytes = (size_t)(t->count[j] + 2 * GUARD) * lfuse_type_size(t->type);
-        t->host[j] = malloc(bytes);
-        ck_assert_ptr_nonnull(t->host[j]);
-        memset(t->host[j], 0xff, bytes); /* NaN, also between rows */
+        t->host[j] = rig_memory(bytes, 0xff); /* NaN, also between rows */
         t->g.offsets[j] = GUARD * lfuse_type_size(t->type);
         for (int64_t i = 0; j < Y && i < t->count[j]; i++) {
             const bool gap = (j == A || j == B) && i % t->g.strides[j][0] >= t->g.strides[j][0] - GAP;
             const uint64_t bits = host_random(&state) >> 33;
             if (gap || (j == RESIDUAL && i % 2)) continue;
-            put(t, j, GUARD + i, integers ? (double)(bits % 5) - 2 : (double)bits * 0x1p-30 - 1);
+            host_put(t->host[j], t->type, GUARD + i, integers ? (double)(bits % 5) - 2 : (double)bits * 0x1p-30 - 1);
         }
     }
 }
@@ -157,7 +130,7 @@ static void check_element(const trial *t, bool integers, int64_t i, int64_t j)
                   "%lld x %lld x %lld of %s%s%s: element %lld, %lld is %.9g and %.9g, not %.9g and %.9g within %g "
                   "and %g",
                   (long long)t->s.m, (long long)t->s.n, (long long)t->s.k, lfuse_type_name(t->type),
-                  t->k.product.ta ? ", A transposed" : "", t->k.product.tb ? ", B transposed" : "", (long long)i,
+                  t->c.k.product.ta ? ", A transposed" : "", t->c.k.product.tb ? ", B transposed" : "", (long long)i,
                   (long long)j, found[0], found[1], (double)y, (double)z, tolerance[0], tolerance[1]);
 }
 
@@ -185,54 +158,53 @@ static void check(const trial *t, bool integers)
 }
 
 /* The program of the last class, which most sizes share. */
-typedef struct made {
+typedef struct built {
     lfuse__product_class of;
     lfuse__bprogram *program;
-} made;
+} built;
 
-static lfuse__bprogram *program_of(rig *r, const trial *t, made *m)
+static lfuse__bprogram *program_of(rig *r, const trial *t, built *b)
 {
     lfuse__strbuf text = LFUSE__STRBUF_INIT;
-    if (m->program && !memcmp(&m->of, &t->k.product, sizeof m->of)) return m->program;
-    if (m->program) r->backend->program_destroy(m->program);
-    ck_assert_msg(!lfuse__product_emit(&text, "p0", &t->k, &r->facts), "%s", lfuse__error_message());
-    m->program = rig_program(r, &text);
-    m->of = t->k.product;
-    return m->program;
+    if (b->program && !memcmp(&b->of, &t->c.k.product, sizeof b->of)) return b->program;
+    if (b->program) r->backend->program_destroy(b->program);
+    ck_assert_msg(!lfuse__product_emit(&text, "p0", &t->c.k, &r->facts), "%s", lfuse__error_message());
+    b->program = rig_program(r, &text);
+    b->of = t->c.k.product;
+    return b->program;
 }
 
-static void launch(rig *r, trial *t, made *m)
+static void launch(rig *r, trial *t, built *b)
 {
-    const uint64_t bytes = lfuse__product_workspace(&t->k, &r->facts, &t->g);
+    const uint64_t bytes = lfuse__product_workspace(&t->c.k, &r->facts, &t->g);
     rig_buffer buffers[OPERANDS + 1] = {{NULL, 0, false}};
-    void *workspace = calloc(1, bytes + 1);
+    unsigned char *workspace = rig_memory(bytes, 0xff);
     for (int j = 0; j < OPERANDS; j++)
         if (j != SUM) buffers[j] = (rig_buffer){t->host[j], (size_t)(t->count[j] + 2 * GUARD) *
                                                 lfuse_type_size(t->type), j >= Y};
-    if (bytes) memset(workspace, 0xff, bytes);
-    memset(workspace, 0, lfuse__product_tickets(&t->k));
+    memset(workspace, 0, lfuse__product_tickets(&t->c.k));
     if (bytes) buffers[OPERANDS] = (rig_buffer){workspace, bytes, true};
     t->g.numbers = &t->number;
-    for (int phase = 0; phase < lfuse__product_phases(&t->k); phase++) {
+    for (int phase = 0; phase < lfuse__product_phases(&t->c.k); phase++) {
         lfuse__packed packed;
-        t->k.product.phase = phase;
-        ck_assert_msg(!lfuse__product_pack(&t->k, &r->facts, &t->g, &packed), "%s", lfuse__error_message());
-        rig_launch(r, program_of(r, t, m), "p0", &packed, OPERANDS + 1, buffers);
+        t->c.k.product.phase = phase;
+        ck_assert_msg(!lfuse__product_pack(&t->c.k, &r->facts, &t->g, &packed), "%s", lfuse__error_message());
+        rig_launch(r, program_of(r, t, b), "p0", &packed, OPERANDS + 1, buffers);
     }
     free(workspace);
 }
 
-static void run(rig *r, lfuse_type type, bool ta, bool tb, const size *s, bool integers, made *m)
+static void run(rig *r, lfuse_type type, bool ta, bool tb, const size *s, bool integers, built *b)
 {
     trial t;
     classify(&t, type, ta, tb);
     size_of(&t, s);
-    if (choose(&r->facts, (int64_t[]){s->m, s->n, s->k}, false, &t.k)) {
+    if (choose(&r->facts, (int64_t[]){s->m, s->n, s->k}, false, &t.c.k)) {
         ck_assert_msg(!r->facts.vector_lanes, "%s", lfuse__error_message());
         return;
     }
     fill(&t, integers);
-    launch(r, &t, m);
+    launch(r, &t, b);
     check(&t, integers);
     for (int j = 0; j < OPERANDS; j++) free(t.host[j]);
 }
@@ -240,15 +212,15 @@ static void run(rig *r, lfuse_type type, bool ta, bool tb, const size *s, bool i
 void case_products(rig *r, lfuse_type type)
 {
     const int ways = type == LFUSE_F32 ? 4 : 2; /* of other types both plain or both transposed */
-    made m = {.program = NULL};
+    built b = {.program = NULL};
     for (int way = 0; way < ways; way++) {
         for (int i = 0; i < SIZES; i++) {
             const bool ta = ways == 4 ? way & 1 : way, tb = ways == 4 ? way >> 1 : way;
             if (!test_all() && (!r->facts.vector_lanes || type != LFUSE_F32) && (way + i) % 2) continue;
-            run(r, type, ta, tb, &sizes[i], i % 2, &m);
-            if (i < 4) run(r, type, ta, tb, &sizes[i], i % 2 == 0, &m);
+            run(r, type, ta, tb, &sizes[i], i % 2, &b);
+            if (i < 4) run(r, type, ta, tb, &sizes[i], i % 2 == 0, &b);
         }
-        if (m.program) r->backend->program_destroy(m.program);
-        m.program = NULL; /* the operands of the next are others */
+        if (b.program) r->backend->program_destroy(b.program);
+        b.program = NULL; /* the operands of the next are others */
     }
 }

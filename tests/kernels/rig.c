@@ -119,6 +119,42 @@ void rig_launch_words(rig *r, lfuse__bprogram *program, const char *kernel, cons
     r->backend->kernel_destroy(k);
 }
 
+void rig_product(rig *r, const lfuse__kernel_class *k, const lfuse__geometry *g, rig_buffer *buffers, int times,
+                 const char *what)
+{
+    const size_t bytes = (size_t)lfuse__product_workspace(k, &r->facts, g), tickets = lfuse__product_tickets(k);
+    const int phases = lfuse__product_phases(k);
+    unsigned char *workspace = rig_memory(bytes, 0xff);
+    lfuse__kernel_class phase = *k;
+    lfuse__strbuf text = LFUSE__STRBUF_INIT;
+    lfuse__packed packed;
+    char name[16];
+    memset(workspace, 0, tickets);
+    buffers[k->noperands] = bytes ? (rig_buffer){workspace, bytes, true} : (rig_buffer){NULL, 0, false};
+    for (int i = 0; i < phases; i++) {
+        phase.product.phase = i;
+        snprintf(name, sizeof name, "k%d", i);
+        ck_assert_msg(!lfuse__product_emit(&text, name, &phase, &r->facts), "%s: %s", what, lfuse__error_message());
+    }
+    lfuse__bprogram *program = rig_program(r, &text);
+    for (int i = 0; i < phases * times; i++) {
+        phase.product.phase = i % phases;
+        snprintf(name, sizeof name, "k%d", i % phases);
+        ck_assert_msg(!lfuse__product_pack(&phase, &r->facts, g, &packed), "%s: %s", what, lfuse__error_message());
+        rig_launch(r, program, name, &packed, k->noperands + 1, buffers);
+    }
+    r->backend->program_destroy(program);
+    for (size_t b = 0; b < tickets; b++) ck_assert_msg(!workspace[b], "%s: a ticket stays", what);
+    free(workspace);
+}
+
+void *rig_memory(size_t bytes, int byte)
+{
+    void *memory = malloc(bytes + 1);
+    ck_assert_ptr_nonnull(memory);
+    return memset(memory, byte, bytes);
+}
+
 int rig_every_device(void (*use)(rig *r))
 {
     const char *only = getenv("LFUSE_TEST_DEVICE");

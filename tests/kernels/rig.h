@@ -5,6 +5,7 @@
 
 #include "common/device/backend.h"
 #include "common/kernels/families.h"
+#include "common/matmul/problem.h"
 
 typedef struct rig {
     const lfuse__backend *backend;
@@ -32,6 +33,15 @@ void rig_launch(rig *r, lfuse__bprogram *program, const char *kernel, const lfus
 /* The same for any number of words; the buffers of `launch` are not read. */
 void rig_launch_words(rig *r, lfuse__bprogram *program, const char *kernel, const lfuse__launch_args *launch, int count,
                       const rig_buffer *buffers);
+/*
+ * All phases of a product over these operands, so many times. Its workspace goes behind them, where `buffers` has room
+ * for one more; it holds NaN before the first launch but for the tickets, which are 0 before and after.
+ */
+void rig_product(rig *r, const lfuse__kernel_class *k, const lfuse__geometry *g, rig_buffer *buffers, int times,
+                 const char *what);
+
+/* Host memory in which every byte is `byte`; the caller frees it. */
+void *rig_memory(size_t bytes, int byte);
 
 /*
  * Calls `use` for every device of every backend of this build whose name begins like LFUSE_TEST_DEVICE; returns how

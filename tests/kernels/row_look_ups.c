@@ -3,6 +3,7 @@
 #include "common/base/error.h"
 #include "common/kernels/emit.h"
 #include "tests/kernels/cases.h"
+#include "tests/kernels/classes.h"
 #include "tests/kernels/host.h"
 #include "tests/support/check.h"
 
@@ -13,46 +14,23 @@ enum { TABLE, INDICES, ELEMENTS, SUMS, OPERANDS, HEIGHT = 9, MOST_ROWS = 40, MOS
 typedef enum source { OF_ROW, OF_ELEMENT, OF_MAXIMUM, SOURCES } source;
 static const char *const names[] = {"of_row", "of_element", "of_maximum"};
 
-typedef struct row_look_up {
-    lfuse__kernel_class k;
-    lfuse__body body;
-    lfuse__instr instr[8];
-    lfuse__store stores[2];
-} row_look_up;
-
-static int16_t add(row_look_up *c, lfuse__instr i)
-{
-    c->instr[c->body.ninstr] = i;
-    return (int16_t)c->body.ninstr++;
-}
-
 /* The elements plus their sum, and the sum. Where nothing is looked up the table is one of all rows. */
-static void make_class(row_look_up *c, source from, bool dense)
+static void make_class(sample *s, source from, bool dense)
 {
-    const lfuse_type type = from == OF_MAXIMUM ? LFUSE_F32 : LFUSE_I32;
-    int16_t index, have, sum;
-    memset(c, 0, sizeof *c);
-    c->k.family = LFUSE__FAMILY_ROWS;
-    c->k.body = &c->body;
-    c->k.rank = 2, c->k.naxes = 1, c->k.noperands = OPERANDS;
-    c->body.instr = c->instr, c->body.stores = c->stores, c->body.nstores = 2;
-    c->k.operands[TABLE] = (lfuse__kernel_operand){.type = LFUSE_F32, .inner = LFUSE__STRIDE_UNIT};
-    c->k.operands[TABLE].gathered = !dense;
-    if (from == OF_ELEMENT && !dense) c->k.operands[TABLE].inner = LFUSE__STRIDE_REPEAT;
-    c->k.operands[INDICES] = (lfuse__kernel_operand){.type = type, .inner = LFUSE__STRIDE_UNIT};
-    if (from == OF_ROW) c->k.operands[INDICES].inner = LFUSE__STRIDE_REPEAT;
-    c->k.operands[ELEMENTS] = (lfuse__kernel_operand){.type = LFUSE_F32, .written = true, .inner = LFUSE__STRIDE_UNIT};
-    c->k.operands[SUMS] = (lfuse__kernel_operand){.type = LFUSE_F32, .written = true, .inner = LFUSE__STRIDE_REPEAT};
-    index = add(c, (lfuse__instr){.kind = LFUSE__I_LOAD, .type = (uint8_t)type, .a = INDICES, .b = -1});
-    if (from == OF_MAXIMUM)
-        index = add(c, (lfuse__instr){.kind = LFUSE__I_REDUCE, .op = LFUSE__REDUCE_ARGMAX, .type = LFUSE_I64,
-                                      .a = index});
-    have = add(c, (lfuse__instr){.kind = LFUSE__I_LOAD, .type = LFUSE_F32, .a = TABLE, .b = dense ? -1 : index});
-    sum = add(c, (lfuse__instr){.kind = LFUSE__I_REDUCE, .op = LFUSE__REDUCE_SUM, .type = LFUSE_F32, .a = have});
-    have = add(c, (lfuse__instr){.kind = LFUSE__I_APPLY, .op = LFUSE__OP_add, .type = LFUSE_F32, .a = have, .b = sum,
-                                  .c = -1});
-    c->stores[0] = (lfuse__store){have, ELEMENTS};
-    c->stores[1] = (lfuse__store){sum, SUMS};
+    const lfuse__stride_class table = from == OF_ELEMENT && !dense ? LFUSE__STRIDE_REPEAT : LFUSE__STRIDE_UNIT;
+    sample_start(s, LFUSE__FAMILY_ROWS, 2, 1);
+    sample_operand(s, LFUSE_F32, false, table);
+    s->k.operands[TABLE].gathered = !dense;
+    sample_operand(s, from == OF_MAXIMUM ? LFUSE_F32 : LFUSE_I32, false,
+                   from == OF_ROW ? LFUSE__STRIDE_REPEAT : LFUSE__STRIDE_UNIT);
+    sample_operand(s, LFUSE_F32, true, LFUSE__STRIDE_UNIT);
+    sample_operand(s, LFUSE_F32, true, LFUSE__STRIDE_REPEAT);
+    int index = sample_load(s, INDICES);
+    if (from == OF_MAXIMUM) index = sample_reduce(s, LFUSE__REDUCE_ARGMAX, LFUSE_I64, index);
+    const int have = sample_load_at(s, TABLE, dense ? -1 : index);
+    const int sum = sample_reduce(s, LFUSE__REDUCE_SUM, LFUSE_F32, have);
+    sample_store(s, sample_apply(s, LFUSE__OP_add, LFUSE_F32, have, sum), ELEMENTS);
+    sample_store(s, sum, SUMS);
 }
 
 static struct {
@@ -87,7 +65,7 @@ static bool look_up(source from, int64_t rows, int64_t length)
     return any;
 }
 
-static void launch(rig *r, lfuse__bprogram *program, const row_look_up *c, source from, int64_t rows, int64_t length)
+static void launch(rig *r, lfuse__bprogram *program, const sample *c, source from, int64_t rows, int64_t length)
 {
     const bool dense = !c->k.operands[TABLE].gathered;
     const bool walks = c->k.operands[TABLE].inner == LFUSE__STRIDE_UNIT;
@@ -113,7 +91,7 @@ static void launch(rig *r, lfuse__bprogram *program, const row_look_up *c, sourc
 static void run(rig *r, source from, int64_t rows, int64_t length, bool index64)
 {
     lfuse__strbuf text = LFUSE__STRBUF_INIT;
-    row_look_up classes[2];
+    sample classes[2];
     uint64_t seed = (uint64_t)(rows * length);
     char name[32], what[96];
     for (int dense = 0; dense < 2; dense++) {
@@ -155,7 +133,7 @@ void row_look_ups_emit(lfuse__strbuf *out, const lfuse__facts *facts, int turn, 
     char name[32];
     for (source from = OF_ROW; from < SOURCES; from++)
         for (int i = 0; i < 3; i++) {
-            row_look_up c;
+            sample c;
             if (((int)from + i) % turns != turn) continue;
             make_class(&c, from, false);
             lfuse__rows_choose(facts, 40, lengths[i], false, &c.k);

@@ -4,7 +4,7 @@
 #include "common/kernels/emit.h"
 #include "tests/kernels/cases.h"
 #include "tests/kernels/host.h"
-#include "tests/kernels/row_classes.h"
+#include "tests/kernels/classes.h"
 #include "tests/support/main.h"
 
 enum { GUARD = 64 };
@@ -83,11 +83,10 @@ value row_fold(int op, lfuse_type type, const value *elements, int64_t count)
 
 /* ---- one launch ---- */
 typedef struct row_case {
-    const row_sample *s;
+    const sample *s;
     lfuse__geometry g;
     double numbers[2];
-    unsigned char *memory[LFUSE__MAX_OPERANDS], *before[LFUSE__MAX_OPERANDS], *expected[LFUSE__MAX_OPERANDS];
-    size_t bytes[LFUSE__MAX_OPERANDS];
+    arena arenas[LFUSE__MAX_OPERANDS];
     bool edges; /* memory ends with the last element */
 } row_case;
 
@@ -105,10 +104,10 @@ static void expect_row(row_case *c, const int64_t *start, int64_t length)
     const lfuse__kernel_class *k = &c->s->k;
     const lfuse__body *body = k->body;
     const int kept = k->rank - k->naxes;
-    value r[ROW_INSTR], *taken = malloc((size_t)(length + 1) * sizeof *taken);
+    value r[SAMPLE_INSTR], *taken = malloc((size_t)(length + 1) * sizeof *taken);
     void *from[LFUSE__MAX_OPERANDS];
     ck_assert_ptr_nonnull(taken);
-    for (int j = 0; j < k->noperands; j++) from[j] = c->before[j] + c->g.offsets[j];
+    for (int j = 0; j < k->noperands; j++) from[j] = c->arenas[j].before + c->g.offsets[j];
     memset(r, 0, sizeof r);
     for (int i = 0; i < body->ninstr; i++) {
         const lfuse__instr *instr = &body->instr[i];
@@ -132,7 +131,8 @@ static void expect_row(row_case *c, const int64_t *start, int64_t length)
         for (int i = 0; i < body->nstores; i++) {
             const int j = body->stores[i].operand;
             if (e < length || c->s->of_row[j])
-                host_store(c->expected[j] + c->g.offsets[j], k->operands[j].type, element[j], r[body->stores[i].reg]);
+                host_store(c->arenas[j].expected + c->g.offsets[j], k->operands[j].type, element[j],
+                           r[body->stores[i].reg]);
         }
     }
     free(taken);
@@ -144,8 +144,7 @@ static void fill(unsigned char *memory, lfuse_type type, size_t count, uint64_t 
     for (size_t i = 0; i < count; i++) {
         const uint64_t random = host_random(&seed);
         if (wild && random % 16 == 0) continue;
-        const double x = (double)(int64_t)host_random(&seed) * 0x1p-62 * (random & 32 ? 1 : 40);
-        host_store(memory, type, (int64_t)i, host_convert((value){.f64 = x}, LFUSE_F64, type));
+        host_put(memory, type, (int64_t)i, (double)(int64_t)host_random(&seed) * 0x1p-62 * (random & 32 ? 1 : 40));
     }
 }
 
@@ -166,39 +165,12 @@ static void place(row_case *c, int j, int64_t pitch, int64_t step, int shift, in
     /* Apart from a straight walk: the inner one of two reduced axes skips an element at its end. */
     if (k->operands[j].inner == LFUSE__STRIDE_SPLIT)
         for (int a = kept; a < k->rank - 1; a++) c->g.strides[j][a] += step;
-    c->bytes[j] = ((size_t)reach + (size_t)rows + 2 * GUARD + (size_t)length) * size + 64;
-    if (c->edges) c->bytes[j] = ((size_t)reach + GUARD + (size_t)shift) * size;
+    const size_t around = c->edges ? GUARD + (size_t)shift : (size_t)rows + 2 * GUARD + (size_t)length;
+    c->arenas[j] = arena_make(((size_t)reach + around) * size + (c->edges ? 0 : 64), 0x7f);
     c->g.offsets[j] = (GUARD + (uint64_t)shift) * size;
     c->g.addresses[j] = c->g.offsets[j];
-    c->memory[j] = malloc(c->bytes[j]);
-    c->before[j] = malloc(c->bytes[j]);
-    c->expected[j] = malloc(c->bytes[j]);
-    ck_assert(c->memory[j] && c->before[j] && c->expected[j]);
-    memset(c->memory[j], 0x7f, c->bytes[j]);
-    fill(c->memory[j], k->operands[j].type, c->bytes[j] / size, 3 + (uint64_t)j + (uint64_t)length, wild);
-    memcpy(c->before[j], c->memory[j], c->bytes[j]);
-    memcpy(c->expected[j], c->memory[j], c->bytes[j]);
-}
-
-static void finish(row_case *c, const char *what)
-{
-    const lfuse__kernel_class *k = &c->s->k;
-    for (int j = 0; j < k->noperands; j++) {
-        const lfuse_type type = k->operands[j].type;
-        const int64_t at = host_compare(c->memory[j], c->expected[j], type, c->bytes[j]);
-        unsigned long long got = 0, want = 0, was = 0;
-        const size_t size = lfuse__type_bytes(type);
-        if (at >= 0) {
-            memcpy(&got, c->memory[j] + (size_t)at * size, size);
-            memcpy(&want, c->expected[j] + (size_t)at * size, size);
-            memcpy(&was, c->before[j] + (size_t)at * size, size);
-        }
-        ck_assert_msg(at < 0, "%s: operand %d, element %lld from the first: %llx, expected %llx, before %llx", what, j,
-                      (long long)at - (long long)(c->g.offsets[j] / size), got, want, was);
-        free(c->memory[j]);
-        free(c->before[j]);
-        free(c->expected[j]);
-    }
+    fill(c->arenas[j].memory, k->operands[j].type, c->arenas[j].bytes / size, 3 + (uint64_t)j + (uint64_t)length, wild);
+    arena_keep(&c->arenas[j]);
 }
 
 /* PARTIAL and FOLD, with memory between them that lies behind a guard zone. */
@@ -209,9 +181,7 @@ static void launch_stages(rig *r, lfuse__bprogram *program, const char *name, ro
     const uint64_t bytes = lfuse__rows_partials(&fold, &r->facts, rows, length);
     lfuse__packed packed;
     char other[64];
-    unsigned char *between = malloc(bytes + 2 * GUARD);
-    ck_assert_ptr_nonnull(between);
-    memset(between, 0xee, bytes + 2 * GUARD);
+    unsigned char *between = rig_memory(bytes + 2 * GUARD, 0xee);
     fold.rows.form = LFUSE__ROWS_FOLD;
     c->g.partials = GUARD;
     buffers[fold.noperands] = (rig_buffer){between, bytes + 2 * GUARD, true};
@@ -224,7 +194,7 @@ static void launch_stages(rig *r, lfuse__bprogram *program, const char *name, ro
     free(between);
 }
 
-static void run_case(rig *r, lfuse__bprogram *program, const char *name, const row_sample *s, int64_t rows,
+static void run_case(rig *r, lfuse__bprogram *program, const char *name, const sample *s, int64_t rows,
                      int64_t length, int shift, bool wild)
 {
     const lfuse__kernel_class *k = &s->k;
@@ -247,7 +217,7 @@ static void run_case(rig *r, lfuse__bprogram *program, const char *name, const r
         const int64_t step = any ? (shift & 1 ? rows + 1 : 3) : 1;
         const int64_t pitch = s->of_row[j] ? 1 : any && shift & 1 ? 1 : (length + 5 * (k->naxes == 2)) * step + shift;
         place(&c, j, pitch, step, shift == 2 ? 4 : shift, rows, length, wild);
-        buffers[j] = (rig_buffer){c.memory[j], c.bytes[j], k->operands[j].written};
+        buffers[j] = (rig_buffer){c.arenas[j].memory, c.arenas[j].bytes, k->operands[j].written};
     }
     c.g.numbers = c.numbers;
     ck_assert_msg(!lfuse__family_rows.pack(k, &r->facts, &c.g, &packed), "%s: %s", what, lfuse__error_message());
@@ -260,7 +230,11 @@ static void run_case(rig *r, lfuse__bprogram *program, const char *name, const r
         launch_stages(r, program, name, &c, (uint64_t)rows, (uint64_t)length, buffers);
     else
         rig_launch(r, program, name, &packed, k->noperands, buffers);
-    finish(&c, what);
+    for (int j = 0; j < k->noperands; j++) {
+        const lfuse_type type = k->operands[j].type;
+        arena_check(&c.arenas[j], type, (int64_t)(c.g.offsets[j] / lfuse__type_bytes(type)), "%s: operand %d", what, j);
+        arena_free(&c.arenas[j]);
+    }
 }
 
 /* ---- which ---- */
@@ -322,7 +296,7 @@ static bool may_be_empty(const lfuse__body *body)
 }
 
 /* On CPUs, where they take long, every other one: what one kernel leaves out the next one has. */
-static void run_lengths(rig *r, lfuse__bprogram *program, const char *name, const row_sample *s, int turn)
+static void run_lengths(rig *r, lfuse__bprogram *program, const char *name, const sample *s, int turn)
 {
     static const int64_t lengths[] = {0,    1,    3,    31,   127,  128,   129,   1000,
                                       1023, 1024, 1025, 4096, 5000, 16384, 20000, 100000};
@@ -339,16 +313,16 @@ static void run_lengths(rig *r, lfuse__bprogram *program, const char *name, cons
     if (most < INT64_MAX) run_case(r, program, name, s, most > 4000 ? 5 : 70, most, 0, false);
 }
 
-static void sample_of(row_sample *s, const form *f, const lie *l, row_body body, lfuse_type type)
+static void sample_of(sample *s, const form *f, const lie *l, row_body body, lfuse_type type)
 {
-    row_sample_make(s, body, type);
-    row_sample_inner(s, l->inner);
+    sample_rows(s, body, type);
+    sample_rows_inner(s, l->inner);
     s->k.rank = l->rank, s->k.naxes = l->naxes, s->k.index64 = l->index64;
     s->k.rows = (lfuse__row_mapping){.form = f->form, .team = f->team, .held = f->held, .whole = f->whole};
 }
 
 /* The kernel, and what folds its parts. */
-static void emit(const rig *r, lfuse__strbuf *text, const char *name, const row_sample *s)
+static void emit(const rig *r, lfuse__strbuf *text, const char *name, const sample *s)
 {
     lfuse__kernel_class fold = s->k;
     char other[64];
@@ -361,14 +335,14 @@ static void emit(const rig *r, lfuse__strbuf *text, const char *name, const row_
 
 static void run_forms(rig *r, lfuse_type type, const form *forms, int count)
 {
-    static row_sample samples[KERNELS];
+    static sample samples[KERNELS];
     static char names[KERNELS][48];
     lfuse__strbuf text = LFUSE__STRBUF_INIT;
     int n = 0;
     for (int f = 0; f < count; f++)
         for (int l = 0; l < LIES; l++)
             for (row_body b = 0; b < ROW_BODIES; b++) {
-                row_sample *s = &samples[n];
+                sample *s = &samples[n];
                 if (!row_body_fits(b, type) || !chosen(&forms[f], l, b, type)) continue;
                 if (r->facts.compiles_at_launch && !test_all() && !in_turn(&forms[f], f, l, b)) continue;
                 sample_of(s, &forms[f], &lies[l], b, type);
@@ -391,7 +365,7 @@ void case_rows(rig *r, lfuse_type type)
 }
 
 /* Lengths within a team's 64 elements, in vectors and one by one, between guards and at the end of memory. */
-static void run_held(rig *r, lfuse__bprogram *program, const char *name, const row_sample *s)
+static void run_held(rig *r, lfuse__bprogram *program, const char *name, const sample *s)
 {
     static const int64_t lengths[] = {1, 31, 64};
     for (int i = 0; i < 6; i++) {
@@ -408,7 +382,7 @@ void case_rows_by_teams(rig *r)
                                 "#define KERNEL(name, size, nwords, p) KERNEL_BESIDE(name, size, 1, nwords, p)\n"
                                 "#define TEAM(size)\n";
     static const form team = {LFUSE__ROWS_TEAM, 8, 8, false}, partial = {LFUSE__ROWS_PARTIAL, 0, 8, false};
-    static row_sample held, parts;
+    static sample held, parts;
     lfuse__strbuf text = LFUSE__STRBUF_INIT;
     sample_of(&held, &team, &lies[0], ROW_SUM, LFUSE_F32);
     sample_of(&parts, &partial, &lies[2], ROW_SUM, LFUSE_F32);

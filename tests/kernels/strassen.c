@@ -9,10 +9,11 @@
 #include "common/base/error.h"
 #include "common/matmul/strassen.h"
 #include "tests/kernels/cases.h"
+#include "tests/kernels/classes.h"
 #include "tests/kernels/host.h"
 #include "tests/support/main.h"
 
-enum { GUARD = 64, OPERANDS = 7, INSTR = 12 };
+enum { GUARD = 64, OPERANDS = 7 };
 enum { PRODUCTS, FACTORS, SUM, FIRST, SECOND, THIRD, INDEX };
 
 /* What a kernel computes. */
@@ -31,14 +32,6 @@ typedef struct matrix {
 /* The kernels of a network, all in one program. */
 enum { OF_X, OF_W, OF_V, AFTER_T, AFTER_Y, KERNELS };
 
-typedef struct kernel {
-    lfuse__kernel_class k;
-    lfuse__body body;
-    lfuse__instr instr[INSTR];
-    lfuse__store stores[2];
-    lfuse_type number_type;
-} kernel;
-
 typedef struct problem {
     rig *r;
     lfuse_type type, wide;
@@ -46,7 +39,7 @@ typedef struct problem {
     bool transposed; /* v is stored transposed */
     int64_t sizes[4]; /* rows of x, its columns, those of w, those of v */
     int gap;          /* elements between rows */
-    kernel kernels[KERNELS];
+    sample kernels[KERNELS];
     lfuse__bprogram *program;
 } problem;
 
@@ -58,23 +51,18 @@ static matrix matrix_of(lfuse_type type, int64_t rows, int64_t columns, int gap)
     matrix m = {.type = type, .rows = rows, .columns = columns, .strides = {columns + gap, 1}};
     if (gap < 0) m.strides[0] = 1, m.strides[1] = rows;
     m.count = 2 * GUARD + (gap < 0 ? rows * columns : rows * m.strides[0]);
-    m.bytes = malloc((size_t)m.count * lfuse_type_size(type));
-    ck_assert_ptr_nonnull(m.bytes);
-    memset(m.bytes, 0xff, (size_t)m.count * lfuse_type_size(type));
+    m.bytes = rig_memory((size_t)m.count * lfuse_type_size(type), 0xff);
     return m;
 }
 
 static double get(const matrix *m, int64_t row, int64_t column)
 {
-    const value v = host_load(m->bytes, m->type, GUARD + row * m->strides[0] + column * m->strides[1]);
-    return m->type == LFUSE_F64 ? v.f64 : (double)v.f32;
+    return host_get(m->bytes, m->type, GUARD + row * m->strides[0] + column * m->strides[1]);
 }
 
 static void set(const matrix *m, int64_t row, int64_t column, double x)
 {
-    value v = {.f64 = x};
-    if (m->type != LFUSE_F64) v.f32 = (float)x;
-    host_store(m->bytes, m->type, GUARD + row * m->strides[0] + column * m->strides[1], v);
+    host_put(m->bytes, m->type, GUARD + row * m->strides[0] + column * m->strides[1], x);
 }
 
 static matrix drawn(lfuse_type type, int64_t rows, int64_t columns, int gap, bool integers, uint64_t *state)
@@ -110,52 +98,31 @@ static void check_guards(const matrix *m)
 
 /* ---- kernels ---- */
 
-static int16_t put(kernel *k, int kind, int op, lfuse_type type, int a, int b)
-{
-    const uint8_t from = kind == LFUSE__I_CONVERT ? k->instr[a].type : 0;
-    k->instr[k->body.ninstr] = (lfuse__instr){.kind = (uint8_t)kind, .op = (uint8_t)op, .type = (uint8_t)type,
-                                              .from = from, .a = (int16_t)a, .b = (int16_t)b};
-    return (int16_t)k->body.ninstr++;
-}
-
-static void store(kernel *k, int reg, int operand)
-{
-    k->stores[k->body.nstores++] = (lfuse__store){(int16_t)reg, (int16_t)operand};
-    k->k.operands[operand].written = true;
-}
-
-static void kernel_of(kernel *k, part what, lfuse_type type)
+static void kernel_of(sample *k, part what, lfuse_type type)
 {
     static const int operands[] = {[MAKE] = FIRST + 1, [BETWEEN] = THIRD + 1, [LAST] = OPERANDS};
     const lfuse_type wide = lfuse__register_type(type);
-    memset(k, 0, sizeof *k);
-    k->body = (lfuse__body){.instr = k->instr, .stores = k->stores, .number_types = &k->number_type};
-    k->k = (lfuse__kernel_class){.family = LFUSE__FAMILY_STRASSEN, .body = &k->body, .rank = 2,
-                                 .noperands = operands[what]};
-    for (int j = 0; j < k->k.noperands; j++)
-        k->k.operands[j] = (lfuse__kernel_operand){.type = j == SUM || j == PRODUCTS ? wide : type,
-                                                   .written = j == FACTORS, .inner = LFUSE__STRIDE_UNIT};
-    int16_t x = put(k, LFUSE__I_LOAD, 0, what == MAKE ? type : wide, what == MAKE ? FIRST : SUM, -1);
+    sample_start(k, LFUSE__FAMILY_STRASSEN, 2, 0);
+    for (int j = 0; j < operands[what]; j++)
+        sample_operand(k, j == SUM || j == PRODUCTS ? wide : type, j == FACTORS || j == THIRD, LFUSE__STRIDE_UNIT);
+    int x = sample_load(k, what == MAKE ? FIRST : SUM);
     if (what == BETWEEN) {
-        store(k, x, THIRD);
-        x = put(k, LFUSE__I_APPLY, LFUSE__OP_add, wide, x, put(k, LFUSE__I_LOAD, 0, type, FIRST, -1));
-        x = put(k, LFUSE__I_APPLY, LFUSE__OP_relu, wide, x, -1);
+        sample_store(k, x, THIRD);
+        x = sample_apply(k, LFUSE__OP_add, wide, x, sample_load(k, FIRST));
+        x = sample_apply(k, LFUSE__OP_relu, wide, x, -1);
     }
     if (what != LAST) {
-        store(k, x, FACTORS);
+        sample_store(k, x, FACTORS);
         return;
     }
-    k->number_type = wide;
-    k->body.nnumbers = 1;
     k->k.operands[FIRST].inner = LFUSE__STRIDE_ANY;
     k->k.operands[SECOND].inner = LFUSE__STRIDE_REPEAT;
-    x = put(k, LFUSE__I_APPLY, LFUSE__OP_mul, wide, x, put(k, LFUSE__I_NUMBER, 0, wide, 0, -1));
-    x = put(k, LFUSE__I_APPLY, LFUSE__OP_add, wide, x, put(k, LFUSE__I_LOAD, 0, type, FIRST, -1));
-    x = put(k, LFUSE__I_APPLY, LFUSE__OP_add, wide, x, put(k, LFUSE__I_LOAD, 0, type, SECOND, -1));
     k->k.operands[INDEX] = (lfuse__kernel_operand){.type = LFUSE_I64, .index = true, .inner = LFUSE__STRIDE_REPEAT};
-    int16_t row = put(k, LFUSE__I_CONVERT, 0, wide, put(k, LFUSE__I_LOAD, 0, LFUSE_I64, INDEX, -1), -1);
-    x = put(k, LFUSE__I_APPLY, LFUSE__OP_add, wide, x, row);
-    store(k, x, THIRD);
+    x = sample_apply(k, LFUSE__OP_mul, wide, x, sample_number(k, wide));
+    x = sample_apply(k, LFUSE__OP_add, wide, x, sample_load(k, FIRST));
+    x = sample_apply(k, LFUSE__OP_add, wide, x, sample_load(k, SECOND));
+    const int row = sample_convert(k, wide, sample_load(k, INDEX));
+    sample_store(k, sample_apply(k, LFUSE__OP_add, wide, x, row), THIRD);
 }
 
 /* Sizes of one axis as all kernels take it. */
@@ -181,7 +148,7 @@ static void make_kernels(problem *p)
         [AFTER_Y] = {.levels_in = p->levels[1]}};
     lfuse__strbuf text = LFUSE__STRBUF_INIT;
     for (int i = 0; i < KERNELS; i++) {
-        kernel *k = &p->kernels[i];
+        sample *k = &p->kernels[i];
         kernel_of(k, i == AFTER_Y ? LAST : i == AFTER_T ? BETWEEN : MAKE, p->type);
         k->k.strassen = classes[i];
         ck_assert_msg(!lfuse__strassen_emit(&text, name_of(i), &k->k, &p->r->facts), "%s", lfuse__error_message());
@@ -193,7 +160,7 @@ static void make_kernels(problem *p)
 static void run(const problem *p, int which, const int64_t *extents, matrix *const *m)
 {
     static const double number = 2;
-    const kernel *k = &p->kernels[which];
+    const sample *k = &p->kernels[which];
     lfuse__geometry g = {.numbers = &number};
     lfuse__packed packed;
     rig_buffer buffers[OPERANDS] = {{NULL, 0, false}};
@@ -360,7 +327,7 @@ int strassen_emit(lfuse__strbuf *out, const lfuse__facts *facts)
         for (int l = 0; l < 4; l++)
             for (int what = MAKE; what <= LAST; what++) {
                 char name[32];
-                kernel k;
+                sample k;
                 if ((l > 1 && what != BETWEEN) || (t > 0 && (l != 1 || what != BETWEEN))) continue;
                 snprintf(name, sizeof name, "strassen_%d", number++);
                 kernel_of(&k, (part)what, types[t]);

@@ -8,80 +8,53 @@
 #include "common/matmul/problem.h"
 #include "tests/matmul/choose.h"
 #include "tests/kernels/cases.h"
+#include "tests/kernels/classes.h"
 #include "tests/kernels/host.h"
 #include "tests/support/main.h"
 
-enum { A, B, SUM, OUT, Z, BEFORE, SUMS, AFTER, OPERANDS, GUARD = 64, INSTR = 48, MORE = 30 };
+enum { A, B, SUM, OUT, Z, BEFORE, SUMS, AFTER, OPERANDS, GUARD = 64, MORE = 30 };
 /* A, B, Z and OUT are f16; what is stored is Z added MORE times; nothing is stored but sums. */
 enum { NARROW = 1, LONG = 2, BARE = 4 };
 
 typedef struct problem {
-    lfuse__kernel_class k;
-    lfuse__body body;
-    lfuse__instr instr[INSTR];
-    lfuse__store stores[3];
+    sample s;
     lfuse__geometry g;
     int how; /* NARROW ... */
-    unsigned char *memory[OPERANDS + 1];
-    size_t bytes[OPERANDS + 1];
+    unsigned char *memory[OPERANDS];
+    size_t bytes[OPERANDS];
 } problem;
-
-static int16_t instr(problem *p, lfuse__instr in)
-{
-    p->instr[p->body.ninstr] = in;
-    return (int16_t)p->body.ninstr++;
-}
-
-static int16_t load(problem *p, int j)
-{
-    return instr(p, (lfuse__instr){.kind = LFUSE__I_LOAD, .type = (uint8_t)p->k.operands[j].type, .a = (int16_t)j,
-                                   .b = -1});
-}
-
-static int16_t apply(problem *p, int op, int16_t a, int16_t b)
-{
-    return instr(p, (lfuse__instr){.kind = LFUSE__I_APPLY, .op = (uint8_t)op, .type = LFUSE_F32, .a = a, .b = b});
-}
-
-static void store(problem *p, int16_t reg, int operand)
-{
-    p->stores[p->body.nstores++] = (lfuse__store){.reg = reg, .operand = (int16_t)operand};
-}
 
 /* OUT = sum * Z, SUMS of it by column, AFTER = BEFORE - SUMS. */
 static void class_of(problem *p, int how)
 {
     const lfuse_type type = how & NARROW ? LFUSE_F16 : LFUSE_F32;
+    sample *s = &p->s;
     memset(p, 0, sizeof *p);
     p->how = how;
-    p->body = (lfuse__body){.instr = p->instr, .stores = p->stores};
-    p->k = (lfuse__kernel_class){.family = LFUSE__FAMILY_PRODUCT, .body = &p->body, .noperands = OPERANDS,
-                                 .rank = 2, .naxes = 1};
+    sample_start(s, LFUSE__FAMILY_PRODUCT, 2, 1);
     for (int j = 0; j < OPERANDS; j++)
-        p->k.operands[j] = (lfuse__kernel_operand){.type = j == A || j == B || j == Z || j == OUT ? type : LFUSE_F32,
-                                                   .written = j == OUT || j == SUMS || j == AFTER,
-                                                   .inner = LFUSE__STRIDE_UNIT};
-    p->k.product.tb = how & LONG;
-    int16_t z = load(p, Z);
-    int16_t x = apply(p, LFUSE__OP_mul, load(p, SUM), z);
-    for (int i = 0; i < MORE && how & LONG; i++) x = apply(p, LFUSE__OP_add, x, z);
-    if (how & NARROW)
-        x = instr(p, (lfuse__instr){.kind = LFUSE__I_CONVERT, .type = LFUSE_F16, .from = LFUSE_F32, .a = x});
-    if (!(how & BARE)) store(p, x, OUT);
-    int16_t sum = instr(p, (lfuse__instr){.kind = LFUSE__I_REDUCE, .op = LFUSE__REDUCE_SUM, .type = LFUSE_F32, .a = x});
-    store(p, sum, SUMS);
-    store(p, apply(p, LFUSE__OP_sub, load(p, BEFORE), sum), AFTER);
+        sample_operand(s, j == A || j == B || j == Z || j == OUT ? type : LFUSE_F32,
+                       j == OUT || j == SUMS || j == AFTER, LFUSE__STRIDE_UNIT);
+    s->k.product.tb = how & LONG;
+    const int z = sample_load(s, Z);
+    int x = sample_apply(s, LFUSE__OP_mul, LFUSE_F32, sample_load(s, SUM), z);
+    for (int i = 0; i < MORE && how & LONG; i++) x = sample_apply(s, LFUSE__OP_add, LFUSE_F32, x, z);
+    if (how & NARROW) x = sample_convert(s, LFUSE_F16, x);
+    if (!(how & BARE)) sample_store(s, x, OUT);
+    const int sum = sample_reduce(s, LFUSE__REDUCE_SUM, LFUSE_F32, x);
+    sample_store(s, sum, SUMS);
+    sample_store(s, sample_apply(s, LFUSE__OP_sub, LFUSE_F32, sample_load(s, BEFORE), sum), AFTER);
 }
 
 static void sizes_of(problem *p, const int64_t *sizes)
 {
     const int64_t m = sizes[0], n = sizes[1], k = sizes[2];
-    const bool tb = p->k.product.tb;
+    const bool tb = p->s.k.product.tb;
     const int64_t rows[OPERANDS] = {m, tb ? n : k, 0, m, m, 1, 1, 1};
     const int64_t columns[OPERANDS] = {k, tb ? k : n, 0, n, n, n, n, n};
     memcpy(p->g.extents, sizes, 3 * sizeof *sizes);
     for (int j = 0; j < OPERANDS; j++) {
-        const size_t size = lfuse_type_size(p->k.operands[j].type);
+        const size_t size = lfuse_type_size(p->s.k.operands[j].type);
         const int64_t pad = n % 4 ? 1 : 4;
         p->g.strides[j][0] = rows[j] == 1 && j > Z ? 0 : columns[j] + pad;
         p->g.strides[j][1] = 1;
@@ -92,29 +65,24 @@ static void sizes_of(problem *p, const int64_t *sizes)
 
 static void set(problem *p, int j, int64_t row, int64_t column, double x)
 {
-    const value v = {.f32 = (float)x};
-    host_store(p->memory[j], p->k.operands[j].type, GUARD + row * p->g.strides[j][0] + column, v);
+    host_put(p->memory[j], p->s.k.operands[j].type, GUARD + row * p->g.strides[j][0] + column, x);
 }
 
 static float get(const problem *p, int j, int64_t row, int64_t column)
 {
-    return host_load(p->memory[j], p->k.operands[j].type, GUARD + row * p->g.strides[j][0] + column).f32;
+    return host_load(p->memory[j], p->s.k.operands[j].type, GUARD + row * p->g.strides[j][0] + column).f32;
 }
 
 static void fill(problem *p, uint64_t state)
 {
     const int64_t m = p->g.extents[0], n = p->g.extents[1], k = p->g.extents[2];
-    for (int j = 0; j < OPERANDS; j++) {
-        p->memory[j] = malloc(p->bytes[j]);
-        ck_assert(p->memory[j] != NULL);
-        memset(p->memory[j], 0xff, p->bytes[j]);
-    }
+    for (int j = 0; j < OPERANDS; j++) p->memory[j] = rig_memory(p->bytes[j], 0xff);
     for (int64_t i = 0; i < m; i++)
         for (int64_t l = 0; l < k; l++) set(p, A, i, l, (double)(host_random(&state) >> 32 & 3) - 1);
     for (int64_t j = 0; j < n; j++)
         for (int64_t l = 0; l < k; l++) {
             const double x = (double)(host_random(&state) >> 32 & 3) - 1;
-            if (p->k.product.tb) set(p, B, j, l, x);
+            if (p->s.k.product.tb) set(p, B, j, l, x);
             else set(p, B, l, j, x);
         }
     for (int64_t j = 0; j < n; j++) {
@@ -132,7 +100,7 @@ static void check_column(const problem *p, int64_t column, value *elements, cons
     for (int64_t i = 0; i < m; i++) {
         const float z = get(p, Z, i, column);
         float x = 0;
-        for (int64_t l = 0; l < k; l++) x += get(p, A, i, l) * (p->k.product.tb ? get(p, B, column, l)
+        for (int64_t l = 0; l < k; l++) x += get(p, A, i, l) * (p->s.k.product.tb ? get(p, B, column, l)
                                                                                 : get(p, B, l, column));
         x *= z;
         for (int more = 0; more < MORE && p->how & LONG; more++) x += z;
@@ -154,7 +122,7 @@ static void check_column(const problem *p, int64_t column, value *elements, cons
 static void check_guards(const problem *p, const char *what)
 {
     for (int j = OUT; j < OPERANDS; j++) {
-        const size_t size = lfuse_type_size(p->k.operands[j].type), end = p->bytes[j] - GUARD * size;
+        const size_t size = lfuse_type_size(p->s.k.operands[j].type), end = p->bytes[j] - GUARD * size;
         for (size_t b = 0; b < p->bytes[j]; b++)
             if ((b < GUARD * size || b >= end) && p->memory[j][b] != 0xff)
                 ck_abort_msg("%s: operand %d has byte %zu of %zu", what, j, b, p->bytes[j]);
@@ -163,32 +131,18 @@ static void check_guards(const problem *p, const char *what)
 
 static void run_sums(rig *r, problem *p, const char *tiling)
 {
-    value *elements = malloc((size_t)p->g.extents[0] * sizeof *elements);
-    lfuse__strbuf text = LFUSE__STRBUF_INIT;
+    value *elements = rig_memory((size_t)p->g.extents[0] * sizeof *elements, 0);
     rig_buffer buffers[OPERANDS + 1];
-    lfuse__packed packed;
     char what[160];
-    ck_assert(elements != NULL);
     snprintf(what, sizeof what, "%s, body %d, %lld x %lld x %lld", tiling, p->how, (long long)p->g.extents[0],
              (long long)p->g.extents[1], (long long)p->g.extents[2]);
     fill(p, (uint64_t)p->g.extents[0]);
-    p->bytes[OPERANDS] = (size_t)lfuse__product_workspace(&p->k, &r->facts, &p->g);
-    p->memory[OPERANDS] = malloc(p->bytes[OPERANDS]);
-    ck_assert(p->memory[OPERANDS] != NULL);
-    memset(p->memory[OPERANDS], 0xff, p->bytes[OPERANDS]);
-    memset(p->memory[OPERANDS], 0, lfuse__product_tickets(&p->k));
-    for (int j = 0; j <= OPERANDS; j++)
+    for (int j = 0; j < OPERANDS; j++)
         buffers[j] = (rig_buffer){j == SUM ? NULL : p->memory[j], p->bytes[j], j >= OUT};
-    ck_assert_msg(!lfuse__product_emit(&text, "k0", &p->k, &r->facts), "%s: %s", what, lfuse__error_message());
-    lfuse__bprogram *program = rig_program(r, &text);
-    ck_assert_msg(!lfuse__product_pack(&p->k, &r->facts, &p->g, &packed), "%s: %s", what, lfuse__error_message());
-    for (int twice = 0; twice < 2; twice++) rig_launch(r, program, "k0", &packed, OPERANDS + 1, buffers);
-    r->backend->program_destroy(program);
+    rig_product(r, &p->s.k, &p->g, buffers, 2, what);
     for (int64_t j = 0; j < p->g.extents[1]; j++) check_column(p, j, elements, what);
     check_guards(p, what);
-    for (uint64_t b = 0; b < lfuse__product_tickets(&p->k); b++)
-        ck_assert_msg(!p->memory[OPERANDS][b], "%s: a ticket stays", what);
-    for (int j = 0; j <= OPERANDS; j++) free(p->memory[j]);
+    for (int j = 0; j < OPERANDS; j++) free(p->memory[j]);
     free(elements);
 }
 
@@ -203,7 +157,7 @@ static void take(const lfuse__facts *facts, problem *p, int tiling, int parts, c
     snprintf(name, LFUSE__MATMUL_CANDIDATE_NAME, "%s%d", tilings[tiling], parts);
     ck_assert(lfuse__matmul_candidate_parse(name, &t));
     class_of(p, how);
-    ck_assert_msg(!choose_named(facts, sizes, &t, &p->k), "%s", lfuse__error_message());
+    ck_assert_msg(!choose_named(facts, sizes, &t, &p->s.k), "%s", lfuse__error_message());
     p->g.parts = parts;
 }
 
@@ -236,6 +190,6 @@ void sums_emit(lfuse__strbuf *out, const lfuse__facts *device, int turn, int tur
         if (i % turns != turn) continue;
         take(&facts, &p, i / 2, i % 2 * 3, sizes, i % 2 ? i / 2 & NARROW : i / 2 & 3, tiling);
         snprintf(name, sizeof name, "sums_%d", i);
-        ck_assert_msg(!lfuse__product_emit(out, name, &p.k, &facts), "%s", lfuse__error_message());
+        ck_assert_msg(!lfuse__product_emit(out, name, &p.s.k, &facts), "%s", lfuse__error_message());
     }
 }

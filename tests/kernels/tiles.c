@@ -8,10 +8,11 @@
 #include "common/matmul/tile.h"
 #include "tests/matmul/choose.h"
 #include "tests/kernels/cases.h"
+#include "tests/kernels/classes.h"
 #include "tests/kernels/host.h"
 #include "tests/support/main.h"
 
-enum { A, B, SUM, OUT, BEFORE, BIAS, RESIDUAL, OPERANDS, INSTR = 48, GUARD = 64 };
+enum { A, B, SUM, OUT, BEFORE, BIAS, RESIDUAL, OPERANDS, GUARD = 64 };
 
 /* What the epilogue is. */
 typedef enum ending {
@@ -22,90 +23,53 @@ typedef enum ending {
 } ending;
 
 typedef struct problem {
-    lfuse__kernel_class k;
-    lfuse__body body;
-    lfuse__instr instr[INSTR];
-    lfuse__store stores[2];
-    lfuse_type number_types[1];
+    sample s;
     lfuse__geometry g;
     double numbers[1];
     ending end;
     int64_t matrix; /* of a batch, the one that `at` speaks of */
-    unsigned char *memory[OPERANDS + 1], *expected[OPERANDS];
-    size_t bytes[OPERANDS + 1];
+    unsigned char *memory[OPERANDS], *expected[OPERANDS];
+    size_t bytes[OPERANDS];
 } problem;
-
-static int16_t instr(problem *p, lfuse__instr in)
-{
-    p->instr[p->body.ninstr] = in;
-    return (int16_t)p->body.ninstr++;
-}
-
-static int16_t load(problem *p, int j)
-{
-    return instr(p, (lfuse__instr){.kind = LFUSE__I_LOAD, .type = (uint8_t)p->k.operands[j].type, .a = (int16_t)j,
-                                   .b = -1});
-}
-
-static int16_t apply(problem *p, int op, int16_t a, int16_t b)
-{
-    return instr(p, (lfuse__instr){.kind = LFUSE__I_APPLY, .op = (uint8_t)op, .type = (uint8_t)p->k.product.sum, .a = a,
-                                   .b = b});
-}
-
-static void body_of(problem *p)
-{
-    const lfuse_type sum = p->k.product.sum;
-    int16_t b;
-    p->body = (lfuse__body){.instr = p->instr, .stores = p->stores, .number_types = p->number_types};
-    p->k.family = LFUSE__FAMILY_PRODUCT;
-    p->k.body = &p->body;
-    int16_t x = load(p, SUM);
-    if (p->end == FUSED) {
-        p->number_types[0] = sum;
-        p->body.nnumbers = 1;
-        b = instr(p, (lfuse__instr){.kind = LFUSE__I_NUMBER, .type = (uint8_t)sum});
-        x = apply(p, LFUSE__OP_mul, x, b);
-        x = apply(p, LFUSE__OP_add, x, load(p, BIAS));
-        p->stores[p->body.nstores++] = (lfuse__store){.reg = x, .operand = BEFORE};
-        x = apply(p, LFUSE__OP_add, x, load(p, RESIDUAL));
-        b = instr(p, (lfuse__instr){.kind = LFUSE__I_CONST, .type = (uint8_t)sum, .number = 0});
-        x = apply(p, LFUSE__OP_max, x, b);
-    }
-    if (p->end == LONG) {
-        b = load(p, BIAS);
-        for (int i = 0; i < 32; i++) x = apply(p, LFUSE__OP_add, x, b);
-    }
-    p->stores[p->body.nstores++] = (lfuse__store){.reg = x, .operand = OUT};
-}
 
 static void class_of(problem *p, lfuse_type type, bool ta, bool tb, ending end)
 {
+    const lfuse_type sum = lfuse__register_type(type);
+    sample *s = &p->s;
     memset(p, 0, sizeof *p);
     p->end = end;
-    p->k.noperands = OPERANDS;
-    p->k.rank = 2;
-    p->k.product.ta = ta, p->k.product.tb = tb;
-    p->k.product.sum = lfuse__register_type(type);
+    sample_start(s, LFUSE__FAMILY_PRODUCT, 2, 0);
+    s->k.product.ta = ta, s->k.product.tb = tb, s->k.product.sum = sum;
     for (int j = 0; j < OPERANDS; j++)
-        p->k.operands[j] = (lfuse__kernel_operand){.type = j == SUM ? p->k.product.sum : type,
-                                                   .written = j == OUT || j == BEFORE, .inner = LFUSE__STRIDE_UNIT};
-    if (end == LONG) p->k.operands[BIAS].inner = LFUSE__STRIDE_REPEAT;
-    if (end == LONG) p->k.operands[OUT].inner = LFUSE__STRIDE_ANY;
-    body_of(p);
+        sample_operand(s, j == SUM ? sum : type, j == OUT || j == BEFORE, LFUSE__STRIDE_UNIT);
+    if (end == LONG) s->k.operands[BIAS].inner = LFUSE__STRIDE_REPEAT;
+    if (end == LONG) s->k.operands[OUT].inner = LFUSE__STRIDE_ANY;
+    int x = sample_load(s, SUM);
+    if (end == FUSED) {
+        x = sample_apply(s, LFUSE__OP_mul, sum, x, sample_number(s, sum));
+        x = sample_apply(s, LFUSE__OP_add, sum, x, sample_load(s, BIAS));
+        sample_store(s, x, BEFORE);
+        x = sample_apply(s, LFUSE__OP_add, sum, x, sample_load(s, RESIDUAL));
+        x = sample_apply(s, LFUSE__OP_max, sum, x, sample_constant(s, sum, 0));
+    }
+    if (end == LONG) {
+        const int b = sample_load(s, BIAS);
+        for (int i = 0; i < 32; i++) x = sample_apply(s, LFUSE__OP_add, sum, x, b);
+    }
+    sample_store(s, x, OUT);
 }
 
 /* Rows and columns as they are stored; what is walked by rows and columns of the result. */
 static void sizes_of(problem *p, int64_t m, int64_t n, int64_t k, int pad, int offset)
 {
-    const bool ta = p->k.product.ta, tb = p->k.product.tb;
+    const bool ta = p->s.k.product.ta, tb = p->s.k.product.tb;
     const int64_t rows[OPERANDS] = {ta ? k : m, tb ? n : k, 0, m, m, 1, m},
                   columns[OPERANDS] = {ta ? m : k, tb ? k : n, 0, n, n, n, n};
     p->g.extents[0] = m, p->g.extents[1] = n, p->g.extents[2] = k;
     p->numbers[0] = 2;
     p->g.numbers = p->numbers;
     for (int j = 0; j < OPERANDS; j++) {
-        const size_t size = lfuse_type_size(p->k.operands[j].type);
+        const size_t size = lfuse_type_size(p->s.k.operands[j].type);
         int64_t high = rows[j], wide = columns[j];
         if (j == BIAS && p->end == LONG) high = m, wide = 1;
         if (j == OUT && p->end == LONG) high = n, wide = m; /* stored by columns */
@@ -120,10 +84,10 @@ static void sizes_of(problem *p, int64_t m, int64_t n, int64_t k, int pad, int o
 /* So many products, one element apart and more; one B and one bias for all. */
 static void batch_of(problem *p, int64_t count, int apart)
 {
-    p->k.product.batched = true;
+    p->s.k.product.batched = true;
     p->g.extents[LFUSE__PRODUCT_BATCH] = count;
     for (int j = 0; j < OPERANDS; j++) {
-        const int64_t size = (int64_t)lfuse_type_size(p->k.operands[j].type);
+        const int64_t size = (int64_t)lfuse_type_size(p->s.k.operands[j].type);
         const int64_t stride = j == B || j == BIAS ? 0 : (int64_t)p->bytes[j] / size - 2 * GUARD + apart;
         p->g.strides[j][LFUSE__PRODUCT_BATCH] = stride;
         p->bytes[j] += (size_t)((count - 1) * stride * size);
@@ -132,31 +96,28 @@ static void batch_of(problem *p, int64_t count, int apart)
 
 static int64_t at(const problem *p, int j, int64_t row, int64_t column)
 {
-    return (int64_t)(p->g.offsets[j] / lfuse_type_size(p->k.operands[j].type)) + row * p->g.strides[j][0] +
+    return (int64_t)(p->g.offsets[j] / lfuse_type_size(p->s.k.operands[j].type)) + row * p->g.strides[j][0] +
            column * p->g.strides[j][1] + p->matrix * p->g.strides[j][LFUSE__PRODUCT_BATCH];
 }
 
 static int64_t at_a(const problem *p, int64_t i, int64_t l)
 {
-    return p->k.product.ta ? at(p, A, l, 0) + i : at(p, A, i, 0) + l;
+    return p->s.k.product.ta ? at(p, A, l, 0) + i : at(p, A, i, 0) + l;
 }
 
 static int64_t at_b(const problem *p, int64_t l, int64_t j)
 {
-    return p->k.product.tb ? at(p, B, j, 0) + l : at(p, B, l, 0) + j;
+    return p->s.k.product.tb ? at(p, B, j, 0) + l : at(p, B, l, 0) + j;
 }
 
 static double number(const problem *p, int j, int64_t element)
 {
-    const value v = host_load(p->memory[j], p->k.operands[j].type, element);
-    return p->k.product.sum == LFUSE_F64 ? v.f64 : (double)v.f32;
+    return host_get(p->memory[j], p->s.k.operands[j].type, element);
 }
 
 static void set(const problem *p, unsigned char *memory, int j, int64_t element, double x)
 {
-    value v = {.f64 = x};
-    if (p->k.product.sum != LFUSE_F64) v.f32 = (float)x;
-    host_store(memory, p->k.operands[j].type, element, v);
+    host_put(memory, p->s.k.operands[j].type, element, x);
 }
 
 static double drawn(uint64_t *state, bool integers)
@@ -183,12 +144,10 @@ static void fill_matrix(problem *p, bool integers, uint64_t state)
 /* NaN wherever nothing belongs to the problem. */
 static void fill(problem *p, bool integers, uint64_t seed)
 {
-    const int64_t count = lfuse__product_batch(&p->k, &p->g);
+    const int64_t count = lfuse__product_batch(&p->s.k, &p->g);
     for (int j = 0; j < OPERANDS; j++) {
-        p->memory[j] = malloc(p->bytes[j]);
-        p->expected[j] = malloc(p->bytes[j]);
-        ck_assert(p->memory[j] && p->expected[j]);
-        memset(p->memory[j], 0xff, p->bytes[j]);
+        p->memory[j] = rig_memory(p->bytes[j], 0xff);
+        p->expected[j] = rig_memory(p->bytes[j], 0xff);
     }
     for (p->matrix = 0; p->matrix < count; p->matrix++) fill_matrix(p, integers, seed + 1000 * (uint64_t)p->matrix);
     for (int j = 0; j < OPERANDS; j++) memcpy(p->expected[j], p->memory[j], p->bytes[j]);
@@ -197,7 +156,7 @@ static void fill(problem *p, bool integers, uint64_t seed)
 /* The value that belongs at row and column; *error: how far off it may be. */
 static double expect(const problem *p, int64_t row, int64_t column, double *before, double *error)
 {
-    const double u = p->k.product.sum == LFUSE_F64 ? 0x1p-53 : 0x1p-24, k = (double)p->g.extents[2];
+    const double u = p->s.k.product.sum == LFUSE_F64 ? 0x1p-53 : 0x1p-24, k = (double)p->g.extents[2];
     double sum = 0, size = 0;
     for (int64_t l = 0; l < p->g.extents[2]; l++) {
         const double x = number(p, A, at_a(p, row, l)) * number(p, B, at_b(p, l, column));
@@ -238,7 +197,7 @@ static void check_matrix(problem *p, bool integers, const char *what)
 
 static void check_result(problem *p, bool integers, const char *what)
 {
-    const int64_t count = lfuse__product_batch(&p->k, &p->g);
+    const int64_t count = lfuse__product_batch(&p->s.k, &p->g);
     for (p->matrix = 0; p->matrix < count; p->matrix++) check_matrix(p, integers, what);
     for (int j = OUT; j < OPERANDS && integers; j++)
         for (size_t b = 0; b < p->bytes[j]; b++)
@@ -249,47 +208,22 @@ static void check_result(problem *p, bool integers, const char *what)
 
 static void run_product(rig *r, problem *p, bool integers, uint64_t seed)
 {
-    const int phases = lfuse__product_phases(&p->k);
-    lfuse__strbuf text = LFUSE__STRBUF_INIT;
+    const lfuse__product_class *s = &p->s.k.product;
     rig_buffer buffers[OPERANDS + 1];
     char what[200];
-    const lfuse__product_class *s = &p->k.product;
     snprintf(what, sizeof what, "type %d, %sbatched, tile %d x %d, split %d, ta %d, tb %d, ending %d, %lld x %lld "
-             "x %lld", (int)p->k.operands[OUT].type, s->batched ? "" : "not ", s->rows, s->columns, s->split, s->ta,
+             "x %lld", (int)p->s.k.operands[OUT].type, s->batched ? "" : "not ", s->rows, s->columns, s->split, s->ta,
              s->tb, (int)p->end,
              (long long)p->g.extents[0], (long long)p->g.extents[1], (long long)p->g.extents[2]);
     fill(p, integers, seed);
-    p->bytes[OPERANDS] = (size_t)lfuse__product_workspace(&p->k, &r->facts, &p->g) + 64;
-    p->memory[OPERANDS] = malloc(p->bytes[OPERANDS]);
-    ck_assert(p->memory[OPERANDS] != NULL);
-    memset(p->memory[OPERANDS], 0xff, p->bytes[OPERANDS]);
-    memset(p->memory[OPERANDS], 0, lfuse__product_tickets(&p->k));
-    for (int j = 0; j <= OPERANDS; j++)
-        buffers[j] = (rig_buffer){j == SUM ? NULL : p->memory[j], p->bytes[j],
-                                  j == OUT || j == BEFORE || j == OPERANDS};
-    for (int i = 0; i < phases; i++) {
-        char name[16];
-        lfuse__kernel_class k = p->k;
-        k.product.phase = i;
-        snprintf(name, sizeof name, "k%d", i);
-        ck_assert_msg(!lfuse__product_emit(&text, name, &k, &r->facts), "%s: %s", what, lfuse__error_message());
-    }
-    lfuse__bprogram *program = rig_program(r, &text);
-    for (int i = 0; i < phases; i++) {
-        lfuse__packed packed;
-        char name[16];
-        lfuse__kernel_class k = p->k;
-        k.product.phase = i;
-        snprintf(name, sizeof name, "k%d", i);
-        ck_assert_msg(!lfuse__product_pack(&k, &r->facts, &p->g, &packed), "%s: %s", what, lfuse__error_message());
-        rig_launch(r, program, name, &packed, OPERANDS + 1, buffers);
-    }
-    r->backend->program_destroy(program);
+    for (int j = 0; j < OPERANDS; j++)
+        buffers[j] = (rig_buffer){j == SUM ? NULL : p->memory[j], p->bytes[j], j == OUT || j == BEFORE};
+    rig_product(r, &p->s.k, &p->g, buffers, 1, what);
     check_result(p, integers, what);
-    for (uint64_t b = 0; b < lfuse__product_tickets(&p->k); b++)
-        ck_assert_msg(!p->memory[OPERANDS][b], "%s: a ticket stays", what);
-    for (int j = 0; j <= OPERANDS; j++) free(p->memory[j]);
-    for (int j = 0; j < OPERANDS; j++) free(p->expected[j]);
+    for (int j = 0; j < OPERANDS; j++) {
+        free(p->memory[j]);
+        free(p->expected[j]);
+    }
 }
 
 /* Sizes number `at` for a class; false: there are no more. Where it serves few rows or columns, so many or one less. */
@@ -320,8 +254,8 @@ static void case_batches(rig *r, lfuse_type type)
     problem p;
     int turn = 0;
     class_of(&p, type, false, false, PLAIN);
-    p.k.product.batched = true;
-    const int count = lfuse__matmul_classes(&r->facts, few, many, &p.k, all);
+    p.s.k.product.batched = true;
+    const int count = lfuse__matmul_classes(&r->facts, few, many, &p.s.k, all);
     ck_assert_int_gt(count, 1);
     for (int c = 0; c < count; c++)
         for (int s = 0; sizes_for(&all[c].product, s, sizes); s++, turn++) {
@@ -329,9 +263,9 @@ static void case_batches(rig *r, lfuse_type type)
             lfuse__kernel_class found[LFUSE__MATMUL_CLASSES];
             if (turn % stride) continue;
             class_of(&p, type, way & 1, way >> 1 & 1, (ending)(way % ENDINGS));
-            p.k.product.batched = true;
-            ck_assert_int_eq(lfuse__matmul_classes(&r->facts, few, many, &p.k, found), count);
-            p.k.product = found[c].product;
+            p.s.k.product.batched = true;
+            ck_assert_int_eq(lfuse__matmul_classes(&r->facts, few, many, &p.s.k, found), count);
+            p.s.k.product = found[c].product;
             sizes_of(&p, sizes[0], sizes[1], sizes[2], 4 - (int)(sizes[turn % 2] % 4), 0);
             batch_of(&p, 3, turn % 3 * 2);
             run_product(r, &p, true, (uint64_t)turn + 1);
@@ -368,7 +302,7 @@ static void case_tilings(const rig *device, lfuse_type type)
             lfuse__matmul_candidate_print(&t, again);
             ck_assert_str_eq(name, again);
             class_of(&p, type, i & 1, i >> 1 & 1, (ending)((i + cut) % ENDINGS));
-            ck_assert_msg(!choose_named(&r->facts, z, &t, &p.k), "%s", lfuse__error_message());
+            ck_assert_msg(!choose_named(&r->facts, z, &t, &p.s.k), "%s", lfuse__error_message());
             sizes_of(&p, z[0], z[1], z[2], 4 - (int)(z[1] % 4), 0);
             p.g.parts = parts;
             p.g.early = i & 2;
@@ -401,8 +335,8 @@ void case_units(rig *r, lfuse_type type)
             snprintf(name, sizeof name, "%s%d", unit_names[i], (int)parts);
             ck_assert(lfuse__matmul_candidate_parse(name, &t));
             class_of(&p, type, turn & 1, turn >> 1 & 1, (ending)(turn / 2 % ENDINGS));
-            ck_assert_msg(!choose_named(&r->facts, z, &t, &p.k), "%s", lfuse__error_message());
-            ck_assert_ptr_eq(p.k.product.solver, &lfuse__mma);
+            ck_assert_msg(!choose_named(&r->facts, z, &t, &p.s.k), "%s", lfuse__error_message());
+            ck_assert_ptr_eq(p.s.k.product.solver, &lfuse__mma);
             sizes_of(&p, z[0], z[1], z[2], quick ? 8 : 1, at % 3 == 0 ? 8 : 0);
             p.g.parts = parts;
             run_product(r, &p, true, (uint64_t)turn + 1);
@@ -418,19 +352,19 @@ void case_tiles(rig *r, lfuse_type type)
     problem p;
     int turn = 0, skinny = 0;
     class_of(&p, type, false, false, PLAIN);
-    const int count = lfuse__matmul_classes(&r->facts, few, many, &p.k, all);
+    const int count = lfuse__matmul_classes(&r->facts, few, many, &p.s.k, all);
     ck_assert_int_gt(count, 1);
     for (int c = 0; c < count; c++)
         for (int way = 0; way < 4; way++) {
             lfuse__kernel_class found[LFUSE__MATMUL_CLASSES];
             class_of(&p, type, way & 1, way >> 1, PLAIN);
-            ck_assert_int_eq(lfuse__matmul_classes(&r->facts, few, many, &p.k, found), count);
+            ck_assert_int_eq(lfuse__matmul_classes(&r->facts, few, many, &p.s.k, found), count);
             skinny += found[c].product.rows == found[c].product.item_rows;
             for (int s = 0; sizes_for(&found[c].product, s, sizes); s++, turn++) {
                 const bool integers = turn % 4 != 3 || (type != LFUSE_F32 && type != LFUSE_F64);
                 if ((turn + turn / stride) % stride) continue;
                 class_of(&p, type, way & 1, way >> 1, (ending)(turn / 3 % ENDINGS));
-                p.k.product = found[c].product;
+                p.s.k.product = found[c].product;
                 const int pad = turn % 3 ? 4 - (int)(sizes[turn % 2] % 4) : 1;
                 sizes_of(&p, sizes[0], sizes[1], sizes[2], pad, turn % 4 == 1);
                 run_product(r, &p, integers, (uint64_t)turn + 1);
@@ -454,10 +388,10 @@ void units_emit(lfuse__strbuf *out, const lfuse__facts *device)
             snprintf(name, sizeof name, "%s%d", unit_names[i], parts);
             ck_assert(lfuse__matmul_candidate_parse(name, &t));
             class_of(&p, i & 1 ? LFUSE_BF16 : LFUSE_F16, (i + parts) & 1, i >> 1 & 1, (ending)((i + parts) % ENDINGS));
-            ck_assert_msg(!choose_named(&facts, (int64_t[]){512, 512, 512}, &t, &p.k), "%s",
+            ck_assert_msg(!choose_named(&facts, (int64_t[]){512, 512, 512}, &t, &p.s.k), "%s",
                           lfuse__error_message());
             snprintf(name, sizeof name, "units_%d_%d", i, parts);
-            ck_assert_msg(!lfuse__product_emit(out, name, &p.k, &facts), "%s", lfuse__error_message());
+            ck_assert_msg(!lfuse__product_emit(out, name, &p.s.k, &facts), "%s", lfuse__error_message());
         }
 }
 
@@ -473,8 +407,8 @@ static void others_emit(lfuse__strbuf *out, const lfuse__facts *facts, int turn,
         snprintf(name, sizeof name, "others_%d", i);
         ck_assert(lfuse__matmul_candidate_parse(names[i], &t));
         class_of(&p, LFUSE_F32, i, !i, FUSED);
-        ck_assert_msg(!choose_named(facts, (int64_t[]){900, 900, 900}, &t, &p.k), "%s", lfuse__error_message());
-        ck_assert_msg(!lfuse__product_emit(out, name, &p.k, facts), "%s", lfuse__error_message());
+        ck_assert_msg(!choose_named(facts, (int64_t[]){900, 900, 900}, &t, &p.s.k), "%s", lfuse__error_message());
+        ck_assert_msg(!lfuse__product_emit(out, name, &p.s.k, facts), "%s", lfuse__error_message());
     }
 }
 
@@ -491,8 +425,8 @@ void tiles_emit(lfuse__strbuf *out, const lfuse__facts *device, int turn, int tu
             problem p;
             if (t && c % 3 != (t - 1) % 3) continue;
             class_of(&p, types[t], (c + t) & 1, (c + t) >> 1 & 1, (ending)(c % ENDINGS));
-            p.k.product.batched = t == 4;
-            const int count = lfuse__matmul_classes(&facts, few, many, &p.k, found);
+            p.s.k.product.batched = t == 4;
+            const int count = lfuse__matmul_classes(&facts, few, many, &p.s.k, found);
             if (c >= count) break;
             for (int phase = 0; phase < lfuse__product_phases(&found[c]); phase++, number++) {
                 char name[32];

@@ -57,17 +57,12 @@ TEST(padding)
 /* A body that stores what it loads: from plain memory to factors. */
 static void class_of(lfuse__kernel_class *c)
 {
-    static lfuse__instr load;
-    static lfuse__store store;
-    static lfuse__body body;
-    load = (lfuse__instr){.kind = LFUSE__I_LOAD, .type = LFUSE_F32, .a = LFUSE__PRODUCT_OWN, .b = -1};
-    store = (lfuse__store){.operand = LFUSE__STRASSEN_FACTORS};
-    body = (lfuse__body){.ninstr = 1, .nstores = 1, .instr = &load, .stores = &store};
-    *c = (lfuse__kernel_class){.family = LFUSE__FAMILY_STRASSEN, .body = &body,
-                               .noperands = LFUSE__PRODUCT_OWN + 1, .rank = 2};
-    for (int j = 0; j < c->noperands; j++)
-        c->operands[j] = (lfuse__kernel_operand){.type = LFUSE_F32, .written = j == LFUSE__STRASSEN_FACTORS,
-                                                 .inner = LFUSE__STRIDE_UNIT};
+    static sample s;
+    sample_start(&s, LFUSE__FAMILY_STRASSEN, 2, 0);
+    for (int j = 0; j <= LFUSE__PRODUCT_OWN; j++)
+        sample_operand(&s, LFUSE_F32, j == LFUSE__STRASSEN_FACTORS, LFUSE__STRIDE_UNIT);
+    sample_store(&s, sample_load(&s, LFUSE__PRODUCT_OWN), LFUSE__STRASSEN_FACTORS);
+    *c = s.k;
     c->strassen.levels_out = 1;
 }
 

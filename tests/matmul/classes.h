@@ -25,17 +25,13 @@ static inline lfuse__facts facts_of(lfuse__products products)
 
 static inline void class_of(lfuse__kernel_class *c, lfuse_type type)
 {
-    static lfuse__instr load;
-    static lfuse__store store = {.operand = LFUSE__PRODUCT_OWN};
-    static lfuse__body body;
-    load = (lfuse__instr){.kind = LFUSE__I_LOAD, .type = (uint8_t)lfuse__register_type(type), .a = LFUSE__PRODUCT_SUM,
-                          .b = -1};
-    body = (lfuse__body){.ninstr = 1, .nstores = 1, .instr = &load, .stores = &store};
-    *c = (lfuse__kernel_class){.family = LFUSE__FAMILY_PRODUCT, .body = &body,
-                               .noperands = LFUSE__PRODUCT_OWN + 1, .rank = 2};
-    for (int j = 0; j < c->noperands; j++)
-        c->operands[j] = (lfuse__kernel_operand){.type = j == LFUSE__PRODUCT_SUM ? lfuse__register_type(type) : type,
-                                                 .written = j == LFUSE__PRODUCT_OWN, .inner = LFUSE__STRIDE_UNIT};
+    static sample s;
+    const lfuse_type sum = lfuse__register_type(type);
+    sample_start(&s, LFUSE__FAMILY_PRODUCT, 2, 0);
+    for (int j = 0; j <= LFUSE__PRODUCT_OWN; j++)
+        sample_operand(&s, j == LFUSE__PRODUCT_SUM ? sum : type, j == LFUSE__PRODUCT_OWN, LFUSE__STRIDE_UNIT);
+    sample_store(&s, sample_load(&s, LFUSE__PRODUCT_SUM), LFUSE__PRODUCT_OWN);
+    *c = s.k;
 }
 
 static inline void geometry_of(lfuse__geometry *g, int64_t m, int64_t n, int64_t k)
