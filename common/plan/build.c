@@ -341,7 +341,7 @@ int lfuse__builder_value(lfuse__builder *b, int32_t node, const lfuse__view *wal
     const lfuse__view *v = &d->memory[node].view;
     const bool member = b->region >= 0 && d->nodes[node].region == b->region;
     lfuse__view own;
-    bool anew;
+    bool computed_here;
     int i, reg;
 
     if (b->overflow || b->status) return 0;
@@ -360,8 +360,8 @@ int lfuse__builder_value(lfuse__builder *b, int32_t node, const lfuse__view *wal
     }
     for (i = 0; i < b->nknown; i++)
         if (b->known[i].node == node && lfuse__view_equal(&b->known[i].walk, walk)) return b->known[i].reg;
-    anew = member || d->nodes[node].inlined || d->nodes[node].recomputed;
-    reg = anew ? compute(b, node, walk) : load_node(b, node, walk, -1);
+    computed_here = member || d->nodes[node].inlined || d->nodes[node].recomputed;
+    reg = computed_here ? compute(b, node, walk) : load_node(b, node, walk, -1);
     remember(b, node, walk, reg);
     return reg;
 }
@@ -418,12 +418,13 @@ void lfuse__builder_store_wide(lfuse__builder *b, int reg, int32_t node, const l
 
 lfuse_status lfuse__builder_finish(lfuse__builder *b, lfuse__step_kind kind, lfuse__step *step)
 {
-    lfuse__step made = { .kind = kind, .rank = b->rank, .noperands = b->noperands, .operands = b->operands,
-                         .body = { .ninstr = b->ninstr, .instr = b->instr, .nstores = b->nstores, .stores = b->stores,
-                                   .nnumbers = b->nnumbers, .number_types = b->number_types },
-                         .numbers = b->numbers };
+    lfuse__step borrowed = { .kind = kind, .rank = b->rank, .noperands = b->noperands, .operands = b->operands,
+                             .body = { .ninstr = b->ninstr, .instr = b->instr, .nstores = b->nstores,
+                                       .stores = b->stores, .nnumbers = b->nnumbers,
+                                       .number_types = b->number_types },
+                             .numbers = b->numbers };
 
     if (b->status) return b->status;
-    if (b->rank) memcpy(made.extents, b->extents, (size_t)b->rank * sizeof *made.extents);
-    return lfuse__step_copy(&made, step);
+    if (b->rank) memcpy(borrowed.extents, b->extents, (size_t)b->rank * sizeof *borrowed.extents);
+    return lfuse__step_copy(&borrowed, step);
 }

@@ -9,8 +9,8 @@ static bool together(const int *first, const int *last, int i, int j)
     return first[i] <= last[j] && first[j] <= last[i];
 }
 
-/* Lowest place for buffer i beside the buffers before it: each that is in the way moves it up behind itself. */
-static uint64_t place(const uint64_t *bytes, const int *first, const int *last, uint64_t alignment,
+/* The lowest offset of buffer i at which no buffer before it is in the way: one that is moves it up behind itself. */
+static uint64_t lowest_offset(const uint64_t *bytes, const int *first, const int *last, uint64_t alignment,
                       const uint64_t *offsets, int i)
 {
     uint64_t at = 0;
@@ -38,7 +38,7 @@ uint64_t lfuse__plan_layout(int nbuffers, const uint64_t *bytes, const int *firs
     for (i = 0; i < nbuffers; i++) {
         offsets[i] = 0;
         if (!bytes[i]) continue;
-        offsets[i] = place(bytes, first, last, alignment, offsets, i);
+        offsets[i] = lowest_offset(bytes, first, last, alignment, offsets, i);
         if (offsets[i] + bytes[i] > peak) peak = offsets[i] + bytes[i];
     }
     return peak;

@@ -231,16 +231,16 @@ static lfuse_status fill(const phases *p, int k, new_step *a, lfuse__step *step)
 {
     const lfuse__step *from = p->rows;
     const bool rows = k < row_steps(p);
-    lfuse__step made = { .kind = rows ? LFUSE__STEP_ROWS : LFUSE__STEP_POINTWISE, .prepare = from->prepare,
-                         .rank = from->rank, .naxes = rows ? from->naxes : 0, .noperands = a->noperands,
-                         .operands = a->operands, .body = from->body, .numbers = from->numbers };
+    lfuse__step borrowed = { .kind = rows ? LFUSE__STEP_ROWS : LFUSE__STEP_POINTWISE, .prepare = from->prepare,
+                             .rank = from->rank, .naxes = rows ? from->naxes : 0, .noperands = a->noperands,
+                             .operands = a->operands, .body = from->body, .numbers = from->numbers };
 
-    memcpy(made.extents, from->extents, sizeof made.extents);
-    made.body.ninstr = a->ninstr;
-    made.body.instr = a->instr;
-    made.body.nstores = a->nstores;
-    made.body.stores = a->stores;
-    LFUSE__TRY(lfuse__step_copy(&made, step));
+    memcpy(borrowed.extents, from->extents, sizeof borrowed.extents);
+    borrowed.body.ninstr = a->ninstr;
+    borrowed.body.instr = a->instr;
+    borrowed.body.nstores = a->nstores;
+    borrowed.body.stores = a->stores;
+    LFUSE__TRY(lfuse__step_copy(&borrowed, step));
     if (!rows) in_order(step);
     return LFUSE_OK;
 }

@@ -52,7 +52,8 @@ static int stored_operands(const lfuse__draft *d, int32_t node)
 
 /*
  * Single use by something that could not be of the same kernel: computed there, no element twice. Values of rows stay
- * with their rows, and what is made of several values that other kernels compute stays with those: storing it is less.
+ * with their rows, and what is computed from several values that other kernels compute stays with those: storing it is
+ * less.
  */
 static bool joins_reader(lfuse__draft *d, int32_t node)
 {
@@ -125,22 +126,22 @@ static void earliest(lfuse__draft *d)
 
 /*
  * When the readers of a node run: the first of them, and the first that can be computed in one kernel with it; of what
- * is computed anew, the first that does that.
+ * is recomputed, the first that does that.
  */
 typedef struct readers {
-    int32_t any, fused, anew;
+    int32_t any, fused, recomputing;
 } readers;
 
-/* What a node is made of must be there for those who compute it anew. */
-static void note_anew(const lfuse__draft *d, int32_t node, readers *all)
+/* The operands of a recomputed node must be there for the kernels that compute it. */
+static void note_recomputing(const lfuse__draft *d, int32_t node, readers *all)
 {
-    const int32_t level = all[node].anew;
+    const int32_t level = all[node].recomputing;
     int i;
 
     for (i = 0; i < lfuse__draft_node(d, node)->nin && level < INT32_MAX; i++) {
         const int32_t base = lfuse__draft_base(d, node, i);
         const int32_t before = level - (lfuse__draft_computes(d, base) && !d->nodes[base].inlined);
-        if (d->nodes[base].recomputed && level < all[base].anew) all[base].anew = level;
+        if (d->nodes[base].recomputed && level < all[base].recomputing) all[base].recomputing = level;
         if (!d->nodes[base].recomputed && before < all[base].any) all[base].any = before;
     }
 }
@@ -154,7 +155,7 @@ static void note_reading(const lfuse__draft *d, int32_t node, readers *all)
         const int32_t base = lfuse__draft_operand(d, node, i, &walk);
         const int32_t far = distance(d, base, node, &walk), level = d->nodes[node].level - far;
         if (far && d->nodes[base].recomputed) {
-            if (d->nodes[node].level < all[base].anew) all[base].anew = d->nodes[node].level;
+            if (d->nodes[node].level < all[base].recomputing) all[base].recomputing = d->nodes[node].level;
             continue;
         }
         if (level < all[base].any) all[base].any = level;
@@ -176,7 +177,7 @@ lfuse_status lfuse__pass_levels(lfuse__draft *d)
         if (!lfuse__draft_computes(d, node)) continue;
         if (all[node].any < INT32_MAX && all[node].fused == all[node].any) d->nodes[node].level = all[node].any;
         note_reading(d, node, all);
-        if (d->nodes[node].recomputed) note_anew(d, node, all);
+        if (d->nodes[node].recomputed) note_recomputing(d, node, all);
     }
     return LFUSE_OK;
 }

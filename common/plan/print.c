@@ -116,15 +116,15 @@ static void count_uses(const lfuse__body *b, int *uses)
     for (i = 0; i < b->nstores; i++) uses[b->stores[i].reg]++;
 }
 
-/* What an operand of a product is made of. */
-static void print_made(printer *p, int i)
+/* What operand i of a product is computed from, where it is not in memory. */
+static void print_prologue(printer *p, int i)
 {
-    const int made = p->step->product.prologue[i];
+    const int reg = p->step->product.prologue[i];
 
-    if (!made) return;
-    p->uses[made - 1]++;
+    if (!reg) return;
+    p->uses[reg - 1]++;
     add(p, i ? " (right " : " (left ");
-    print_expr(p, made - 1);
+    print_expr(p, reg - 1);
     add(p, ")");
 }
 
@@ -144,7 +144,7 @@ static void print_stores(printer *p, const lfuse__step *step, bool bare)
     p->step = step;
     p->shared = 0;
     count_uses(&step->body, p->uses);
-    for (i = 0; i < 2 && step->kind == LFUSE__STEP_GEMM; i++) print_made(p, i);
+    for (i = 0; i < 2 && step->kind == LFUSE__STEP_GEMM; i++) print_prologue(p, i);
     for (i = 0; i < step->body.nstores; i++) {
         add(p, bare ? " " : " (");
         if (!bare) print_operand(p, &step->operands[step->body.stores[i].operand]);

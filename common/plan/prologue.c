@@ -10,7 +10,7 @@
  *   - it is not the left operand of few columns on a CPU: to pack that is most of the product there, and what it is
  *     made of has more rows to walk at a time than the cache likes (PoCL: 0.84 to 0.96 of the speed);
  *   - it is light: WORK simple operations an element at most where the operand is read once. The other operand is
- *     computed anew by every work-group: there the elements of a column count together; and the result is not what
+ *     recomputed by every work-group: there the elements of a column count together; and the result is not what
  *     another product multiplies, with which this one may share a launch.
  * The value is rounded to its type before it is multiplied, as if it had been stored.
  *

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Values that several kernels read: stored once and loaded by all, or computed anew where they are read. Pointwise
- * values alone have the choice. Storing costs an element stored, and loaded by each of the other kernels, and where the
- * kernel that stores it is there for nothing else, what that loads and computes. Computing it anew costs each of the
- * others what the value is made of, as far as it does not load that anyway, and the operations. What is made of it: the
- * value's cone, up to what lies in memory; numbers that are one for each row are stored, which costs next to nothing.
+ * Values that several kernels read: stored once and loaded by all, or recomputed where they are read. Pointwise values
+ * alone have the choice; one for each row is stored, which costs next to nothing.
+ *   - To store a value costs a store of each element, and a load by each of the other kernels; and what the kernel that
+ *     stores it loads and computes, where it is there for nothing else.
+ *   - To recompute it costs each of the other kernels the operations of the value's cone, which is what it is computed
+ *     from up to what lies in memory, and the loads of the cone that the kernel does not do anyway.
  *
  * The choice is made once, when the passes have come to rest, and the passes run again with it. What turns out too
  * large, or can be walked no more, is stored after all.
@@ -54,7 +55,7 @@ double lfuse__op_weight(lfuse__op op)
     return weight;
 }
 
-/* ---- what a value is made of ---- */
+/* ---- what a value is computed from ---- */
 
 /* More is stored: bodies grow with it in every kernel that reads the value. */
 enum { MOST_NODES = 24, MOST_LEAVES = 12, MOST_KERNELS = 8 };
@@ -228,7 +229,7 @@ static bool alone(const lfuse__draft *d, int32_t value)
     return true;
 }
 
-/* Whether what it is made of repeats: kernels that reduce cannot read that. */
+/* Whether what it is computed from repeats: kernels that reduce cannot read that. */
 static bool repeats(const lfuse__draft *d, int32_t value)
 {
     int32_t node;
@@ -301,7 +302,7 @@ static void choose(lfuse__draft *d, int32_t value)
     d->changed = true;
 }
 
-/* In a later round what the cone is made of may have changed. */
+/* In a later round the cone may have changed. */
 static void check(const readings *r, int32_t value)
 {
     lfuse__draft *d = r->d;

@@ -24,10 +24,10 @@ lfuse__over lfuse__step_over(const lfuse__step *s)
 
 int lfuse__step_children(const lfuse__step *s, lfuse__step **children)
 {
-    const bool made = lfuse__step_over(s) == LFUSE__OVER_STEPS;
+    const bool consists = lfuse__step_over(s) == LFUSE__OVER_STEPS;
 
-    *children = made ? s->children : NULL;
-    return made ? s->nchildren : 0;
+    *children = consists ? s->children : NULL;
+    return consists ? s->nchildren : 0;
 }
 
 int lfuse__step_list(const lfuse__step *s)

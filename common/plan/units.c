@@ -60,7 +60,7 @@ static int by_order(const void *a, const void *b)
     return x->to.index < y->to.index ? -1 : x->to.index > y->to.index;
 }
 
-/* A region of what is computed anew elsewhere may have nothing left to do. */
+/* A region of nodes that other kernels recompute may have nothing left to do. */
 static bool stores(const lfuse__draft *d, int32_t region)
 {
     int32_t node;

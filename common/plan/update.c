@@ -87,7 +87,7 @@ static bool reads_unrounded(const lfuse__draft *d, int32_t node, int32_t base)
     return kind != LFUSE__MATMUL && kind != LFUSE__SCATTER_ADD && lfuse__draft_unrounded(d, base);
 }
 
-/* Gives memory to what a node computed in this region reads from others, or what those have that it computes anew. */
+/* Gives memory to what a node of this region reads from others, and to the operands of those that it recomputes. */
 static lfuse_status give_memory_to_read(lfuse__draft *d, int32_t node, int32_t region)
 {
     int i;
@@ -168,7 +168,7 @@ static bool same_walk(const lfuse__step *s, const lfuse__operand *a, const lfuse
            !memcmp(a->shape, b->shape, sizeof a->shape) && !memcmp(a->offset, b->offset, sizeof a->offset);
 }
 
-/* What a product's own operands are made of is read as they would be: all along. */
+/* What a product's prologues load is read as long as the product's operands would be. */
 static bool makes_operand(const lfuse__step *s, int operand)
 {
     bool loaded[LFUSE__BODY_OPERANDS] = { false };

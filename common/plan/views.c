@@ -153,7 +153,7 @@ lfuse_status lfuse__pass_views(lfuse__draft *d)
         if (copied < 0 && !is_view(d, node)) lfuse__view_identity(d, node, v);
         if (copied < 0) continue;
         d->nodes[copied].copied_view = true;
-        node = copied - 1; /* everything from there on anew */
+        node = copied - 1; /* everything from there on once more */
     }
     return LFUSE_OK;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Affine walks: how one is made of two, and what becomes of one under a reshape. A reshape splits an axis into several,
+ * Affine walks: how two are composed, and what becomes of one under a reshape. A reshape splits an axis into several,
  * merges several into one where a single step leads through them, or does both; memory itself can be seen in any shape.
  */
 #include "common/plan/draft.h"
