@@ -5,7 +5,7 @@
 
 enum { HELD = LFUSE__SEGMENT / LFUSE__TEAM };
 
-/* What the choice depends on beside sizes. */
+/* What the choice depends on besides sizes. */
 typedef struct traits {
     lfuse__rows_costs costs;
     int words;    /* 32-bit registers of one vector of each operand that several sweeps read */
@@ -49,8 +49,8 @@ static traits traits_of(const lfuse__facts *facts, const lfuse__kernel_class *k,
 }
 
 /*
- * The most work-items of a group in whose registers HELD elements of what several sweeps read have room, beside as many
- * registers to compute with; 0: none of LFUSE__GROUP or more.
+ * The most work-items of a group whose registers have room for HELD elements of what several sweeps read, and for as
+ * many registers to compute with; 0: none of LFUSE__GROUP or more.
  */
 static int group_most(const traits *of)
 {
@@ -114,7 +114,7 @@ static void choose_team(const lfuse__facts *facts, const traits *of, const sizes
     const int line = of->costs.line_bytes / LFUSE__ROW_VECTOR / (int)sizeof(float) / (of->gathers ? 2 : 1);
     m->team = 1;
     m->held = LFUSE__ROW_VECTOR;
-    /* First a line of memory, then what registers take beside the row that is loaded ahead, then more work-items. */
+    /* First a line of memory, then what registers take besides the row that is loaded ahead, then more work-items. */
     while (m->team < line && (uint64_t)(m->team * m->held) < s->length) m->team *= 2;
     while (m->held < most && (uint64_t)(m->team * m->held) < s->length) m->held *= 2;
     while (m->team < LFUSE__TEAM && (uint64_t)(m->team * m->held) < s->length) m->team *= 2;

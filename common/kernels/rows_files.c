@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Fills in text/rows_*.k. Their statements are about what REDUCEs gather: lane[0] stands for the l<i>[0] of each REDUCE
- * i of the sweep, and for ARGMAX and ARGMIN, which gather an index beside a value, for n<i>[0] too. lane_0[0] is that
+ * i of the sweep, and for ARGMAX and ARGMIN, which gather an index with the value, for n<i>[0] too. lane_0[0] is that
  * of the sweep's first REDUCE alone, for what is done of one after the other: of all together it takes more registers.
  */
 #include <stdio.h>

@@ -10,7 +10,7 @@
 enum { FIXED_WORDS = 48, NEXT_WORDS = 40, MOST_WORDS = 80, TOP_WORDS = 96 };
 enum { MOST_REGISTERS = 64, FIXED_REGISTERS = 128, LOOK_UP_REGISTERS = 80 };
 
-/* What a work-item of a group takes beside elements. */
+/* Registers that a work-item of a group takes besides those of elements. */
 enum { OTHER_WORDS = 8 };
 
 static int registers_of_unit(const lfuse__rows *r)

@@ -379,7 +379,7 @@ void case_rows_by_teams(rig *r)
 {
     /* The stub's words for work-items that all run at the same time, which those of teams have to. */
     static const char words[] = "#undef KERNEL\n"
-                                "#define KERNEL(name, size, nwords, p) KERNEL_BESIDE(name, size, 1, nwords, p)\n"
+                                "#define KERNEL(name, size, nwords, p) KERNEL_OCCUPANCY(name, size, 1, nwords, p)\n"
                                 "#define TEAM(size)\n";
     static const form team = {LFUSE__ROWS_TEAM, 8, 8, false}, partial = {LFUSE__ROWS_PARTIAL, 0, 8, false};
     static sample held, parts;

@@ -118,7 +118,7 @@ TEST(residents_are_a_limit)
         if (lfuse__tiles_shape(&lfuse__mma, i, &c.product)) ck_assert_int_gt(c.product.occupancy, 1);
         lfuse__tiles_shape(&lfuse__simt, i, &c.product);
         ck_assert(!lfuse__product_emit(&text, "k", &c, &facts));
-        snprintf(limit, sizeof limit, "KERNEL_BESIDE(k, %d, %d,", lfuse__tiles_threads(&c.product),
+        snprintf(limit, sizeof limit, "KERNEL_OCCUPANCY(k, %d, %d,", lfuse__tiles_threads(&c.product),
                  c.product.occupancy);
         ck_assert_msg(strstr(text.data, limit), "shape %d: no %s", i, limit);
         lfuse__strbuf_free(&text);

@@ -76,7 +76,7 @@ static void rename_kernel(const char *text, size_t length, const char *name, con
 static bool kernel_name(const char *line, char name[64])
 {
     return sscanf(line, "KERNEL(%63[a-zA-Z0-9_]", name) == 1 || sscanf(line, "RESIDENT(%63[a-zA-Z0-9_]", name) == 1 ||
-           sscanf(line, "KERNEL_BESIDE(%63[a-zA-Z0-9_]", name) == 1;
+           sscanf(line, "KERNEL_OCCUPANCY(%63[a-zA-Z0-9_]", name) == 1;
 }
 
 /* End of the next kernel's text and its name; NULL at the end of the program. */

@@ -188,7 +188,7 @@ static uint64_t kernels_of(const char *source)
 {
     uint64_t count = 0;
     for (const char *at = source; (at = strchr(at, '\n')); at++)
-        count += !strncmp(at + 1, "KERNEL(", 7) || !strncmp(at + 1, "KERNEL_BESIDE(", 14);
+        count += !strncmp(at + 1, "KERNEL(", 7) || !strncmp(at + 1, "KERNEL_OCCUPANCY(", 17);
     return count;
 }
 
