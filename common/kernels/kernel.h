@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Kernel texts: skeletons and the emitter. Each family has an emit function (dialect text of one KERNEL, appended to
- * `out`) and a pack function (the argument words and the number of work-groups for given sizes), so that the layout of
- * the words is known in one file. Text depends on types, operators and the classes below, never on extents, addresses
- * or numbers. May use common/base/, common/graph/op.h, and body.h and families.def of common/plan/.
+ * Classes of kernels, and the sizes of their launches. Each family of kernels (families.h) writes the text of a class
+ * and packs the argument words of a launch, so that one file knows the layout of the words. The text depends on types,
+ * operators and the class, never on extents, addresses or scalars. This folder may use common/base/,
+ * common/graph/op.h, and body.h and families.def of common/plan/.
  *
- * Names are the caller's: [a-z_][a-z0-9_]*, unique in a program, and none that a dialect knows (no kernel of OpenCL may
- * be called like a built-in function); a prefix with a digit keeps clear of all of them.
+ * The caller names a kernel: [a-z_][a-z0-9_]*, unique in a program, and no word of a dialect or of OpenCL; a prefix
+ * with a digit keeps clear of all of them.
  *
- * Memory arguments: operand i is buffer i, with its byte offset among the words (list kernels: see there). A kernel
- * with a gathered operand takes one buffer more, the last: where it reports the first index that is out of range
- * (common/device/report.c).
+ * A kernel has these memory arguments, in this order (list kernels: see there):
+ *
+ *   its operands         operand i is buffer i, with its offset in bytes in argument word i
+ *   the report buffer    where an operand is gathered: the kernel writes the first index that is out of range there
+ *                        (common/device/report.c)
+ *   a workspace          of the row forms PARTIAL and FOLD, and of products
  */
 #ifndef COMMON_KERNELS_KERNEL_H
 #define COMMON_KERNELS_KERNEL_H
@@ -26,6 +29,7 @@ enum {
     LFUSE__GROUP_BOUND = 0x7fffffff /* work-groups of a launch */
 };
 
+/* How an operand's elements follow each other along the inner axis of the loop. */
 typedef enum lfuse__stride_class {
     LFUSE__STRIDE_REPEAT, /* inner stride 0 */
     LFUSE__STRIDE_UNIT,   /* inner stride 1 */
@@ -39,10 +43,10 @@ typedef enum lfuse__stride_class {
 typedef struct lfuse__kernel_operand {
     lfuse_type type;
     bool written;
-    bool gathered; /* its loads take an index: extent and stride of that axis are words; out of range they give 0 */
-    bool index;    /* LFUSE__PLACE_INDEX: has offset and strides, but no memory: a load gives its element's number */
-    bool shape;    /* list kernels: matrices, rows and columns of the member, in memory; the last operand */
-    bool fixed;    /* row kernels: the same memory for all rows, as no kept axis walks it; of lists: for all members */
+    bool gathered; /* a load takes an index along one axis, whose extent and stride are words; 0 out of range */
+    bool index;    /* LFUSE__PLACE_INDEX: no memory, but an offset and strides: a load gives the element's number */
+    bool shape;    /* list kernels, the last operand: it holds how many matrices, rows and columns the member has */
+    bool fixed;    /* all rows (row kernels) or all members (list kernels) have the same memory of it */
     lfuse__stride_class inner;
 } lfuse__kernel_operand;
 
@@ -66,13 +70,13 @@ typedef struct lfuse__row_mapping {
     int residents; /* TEAM: work-groups that a compute unit has registers for; 0: not known. No part of the text */
 } lfuse__row_mapping;
 
-/* Whether it is one of two kernels: of segments, and of what is found of them. */
+/* Returns whether the row kernel is one of two: PARTIAL reduces segments, FOLD reduces what PARTIAL found. */
 static inline bool lfuse__rows_staged(const lfuse__row_mapping *m)
 {
     return m->form == LFUSE__ROWS_PARTIAL || m->form == LFUSE__ROWS_FOLD;
 }
 
-/* Kernels that add scattered rows: see text/scatter.k. */
+/* The kernels that add scattered rows, in the order of their launches, and their operands: text/scatter.k. */
 typedef enum lfuse__scatter_phase {
     LFUSE__SCATTER_KEYS,   /* operands: indices (looked up), keys */
     LFUSE__SCATTER_COUNT,  /* keys, counts */
@@ -83,14 +87,14 @@ typedef enum lfuse__scatter_phase {
     LFUSE__SCATTER_PHASES
 } lfuse__scatter_phase;
 
-/* What the elements of a list's members are, where their shape counts. */
+/* What a list kernel has one element for in a member whose shape counts: matrix by matrix. */
 typedef enum lfuse__list_kind {
-    LFUSE__WALK_ELEMENTS, /* of matrices */
-    LFUSE__WALK_ROWS,     /* numbers of rows, all those of a matrix behind each other */
-    LFUSE__WALK_COLUMNS   /* so of columns */
+    LFUSE__WALK_ELEMENTS, /* each element of each matrix */
+    LFUSE__WALK_ROWS,     /* each row */
+    LFUSE__WALK_COLUMNS   /* each column */
 } lfuse__list_kind;
 
-/* The operands of a product's class: A, B, and the sum of its products as the epilogue's body loads it; then others. */
+/* The first operands of a product's class: A, B, and the product itself as the epilogue loads it. Others follow. */
 enum { LFUSE__PRODUCT_A, LFUSE__PRODUCT_B, LFUSE__PRODUCT_SUM, LFUSE__PRODUCT_OWN };
 
 typedef struct lfuse__product_class {
@@ -152,13 +156,16 @@ typedef struct lfuse__kernel_class {
     };
 } lfuse__kernel_class;
 
-/* Of a list kernel. */
+/* Returns the list's part of the class of a list kernel. */
 static inline const lfuse__list_class *lfuse__class_list(const lfuse__kernel_class *k)
 {
     return k->family == LFUSE__FAMILY_GROUPED ? &k->members : &k->list;
 }
 
-/* Actual sizes. Strides in elements, [operand][axis]; offsets in bytes, of INDEX operands in elements. extents > 0. */
+/*
+ * The sizes of a launch. Extents and strides are in elements, offsets in bytes (of INDEX operands in elements). Extents
+ * are greater than 0, but for those of reduced axes.
+ */
 typedef struct lfuse__geometry {
     int64_t extents[LFUSE_MAX_RANK];
     int64_t strides[LFUSE__MAX_OPERANDS][LFUSE_MAX_RANK];
@@ -172,55 +179,53 @@ typedef struct lfuse__geometry {
     const double *numbers; /* [body->nnumbers], not yet rounded */
 } lfuse__geometry;
 
-/* What a launch needs beside its buffers. */
+/* What a launch needs besides its buffers: work-groups, work-items of each, and argument words. */
 typedef struct lfuse__packed {
     uint64_t groups;
     unsigned group, nwords;
     uint64_t words[LFUSE__MAX_WORDS];
 } lfuse__packed;
 
-/*
- * Buffers that a pointwise or row kernel takes: its operands, one for reports where it looks things up, and for PARTIAL
- * and FOLD one for what passes between them (rows_partials bytes, from geometry's `partials` on); products one for
- * their workspace.
- */
+/* Returns whether some operand is gathered, so that the kernel has a report buffer. */
 bool lfuse__kernel_gathers(const lfuse__kernel_class *k);
+/* Returns how many memory arguments a kernel has that is no list kernel: those that this file begins with. */
 int lfuse__kernel_buffers(const lfuse__kernel_class *k);
 
-/*
- * The warm_up function of each family: families.h. A launch over one element, where the family has a geometry; numbers
- * are 0.
- */
+/* Fills in the sizes of a loop over one element, whose scalars are lfuse__zeros. */
 void lfuse__geometry_of_one(lfuse__geometry *g); /* layout.c */
 enum { LFUSE__ZEROS = 32 };
 extern const double lfuse__zeros[LFUSE__ZEROS];
 
-/* ---- rows.c: reductions along rows, and what is computed of them, in one sweep or a few ----
- * Loads that walk no reduced axis, and what is computed of such and of reductions alone, are of the row. Every form
+/*
+ * ---- rows.c, rows_choose.c: reductions along rows, and what is computed of them ----
+ * A kernel reads the row once (a sweep), or several times where what one sweep reduces is needed in the next. Loads
+ * that walk no reduced axis are of the row, and so is what is computed of such and of reductions alone. Every form
  * gives the bits of the canonical fold. Reduced extents may be 0: sums are then 0, products 1.
  */
 /*
- * The mapping of rows for an instance's sizes. `fixed`: all rows have this length whatever the sizes are, so that a
- * kernel may count on it. Where PARTIAL is the answer, the caller runs two kernels.
+ * Sets k->rows: how `rows` rows of `length` elements are mapped to work-items. `fixed`: rows have this length whatever
+ * the sizes of an instance are, so that the text may count on it. Where PARTIAL is chosen, the caller runs two kernels.
  */
 void lfuse__rows_choose(const lfuse__facts *facts, uint64_t rows, uint64_t length, bool fixed,
                         lfuse__kernel_class *k);
 /*
- * Whatever rows_choose can answer within bounds, as classes; returns how many, at most LFUSE__ROW_FORMS. PARTIAL stands
- * for two kernels: the class itself, and one that differs in the form FOLD.
+ * Fills `forms` with a class for each mapping that lfuse__rows_choose can choose for rows[0] ... rows[1] rows of
+ * length[0] ... length[1] elements. Returns how many, at most LFUSE__ROW_FORMS. A class of the form PARTIAL stands for
+ * two kernels: the other one differs in the form FOLD.
  */
 enum { LFUSE__ROW_FORMS = 40 };
 int lfuse__rows_forms(const lfuse__facts *facts, const uint64_t rows[2], const uint64_t length[2],
                       const lfuse__kernel_class *k, lfuse__kernel_class *forms);
-/* What passes from a PARTIAL kernel to its FOLD. Both take the same geometry and the same buffers. */
+/* Returns the bytes that PARTIAL leaves to FOLD, from geometry.partials on. Both take the same geometry and buffers. */
 uint64_t lfuse__rows_partials(const lfuse__kernel_class *k, const lfuse__facts *facts, uint64_t rows, uint64_t length);
-/* Work-groups of TEAM that a device has at a time: teams stay for several rows. 0: no bound of this kind. */
+/* Returns how many work-groups of the form TEAM the device runs at a time: they stay for several rows. 0: no bound. */
 uint64_t lfuse__rows_bound(const lfuse__facts *facts, const lfuse__kernel_class *k);
-/* Work-groups, at most `bound`, of which all but the last take equally many of the `units`. */
+/* Returns a number of work-groups, at most `bound`, of which all but the last take equally many of `units` units. */
 uint64_t lfuse__rows_even(uint64_t units, uint64_t bound);
 
-/* ---- scatter.c: rows added to those that indices name ----
- * All memory is contiguous; keys, counts and starts are 8 bytes each. Geometry's extents are these sizes.
+/*
+ * ---- scatter.c: rows are added to those that indices name ----
+ * All memory is contiguous; keys, counts and starts have 8 bytes each. geometry.extents are these sizes:
  */
 enum {
     LFUSE__SCATTER_POSITIONS, /* indices */
@@ -233,14 +238,17 @@ enum {
     LFUSE__SCATTER_STARTS,    /* one for each row, and the end of the last */
     LFUSE__SCATTER_SIZES
 };
-/* The class of a phase; returns how many operands it has. */
+/* Fills in the class of a phase, for elements of `type` and indices of type `indices`. Returns its operands' number. */
 int lfuse__scatter_class(lfuse__scatter_phase phase, lfuse_type type, lfuse_type indices, lfuse__kernel_class *k);
-/* *digits: how often keys are counted and placed. ERR_UNSUPPORTED beyond 2^31 positions or rows. */
+/*
+ * Fills in the sizes for `positions` indices, `rows` rows of the result and `rest` elements of each, and by how many
+ * digits keys are sorted: COUNT, PREFIX and PLACE run once for each. ERR_UNSUPPORTED: beyond 2^31 positions or rows.
+ */
 lfuse_status lfuse__scatter_sizes(const lfuse__facts *facts, int64_t positions, int64_t rows, int64_t rest,
                                   int64_t *sizes, int *digits);
-/* Turns the sizes to another digit; the lowest is 0. */
+/* Sets the sizes for sorting by another digit; the lowest is 0. */
 void lfuse__scatter_digit(const lfuse__facts *facts, int digit, int64_t *sizes);
-/* How many counts there are. */
+/* Returns how many counts there are, for all runs and values of a digit. */
 uint64_t lfuse__scatter_counts(const lfuse__facts *facts, const int64_t *sizes);
 
 /* ---- bundle.c, bundle_text.c: several pointwise or row kernels in one launch ----
@@ -273,45 +281,54 @@ typedef struct lfuse__bundle_launch {
 int lfuse__bundle_slots(const lfuse__bundle *b, const lfuse__facts *facts);
 int lfuse__bundle_buffers(const lfuse__bundle *b, const lfuse__facts *facts);
 int lfuse__bundle_words(const lfuse__bundle *b);
-/* Argument words of a kernel by itself, pointwise or of rows. */
+/* Returns how many argument words a pointwise or row kernel has that is in no bundle. */
 int lfuse__bundle_class_words(const lfuse__kernel_class *k);
 /*
- * Whether the device's argument block has room for `members` kernels in one launch, which have `words` argument words
- * together (those that the members of a part have in common counted once), and `operands` at most each.
+ * Returns whether the device's argument block has room for `members` kernels in one launch, which have `words` argument
+ * words together (those that the members of a part have in common are counted once), and at most `operands` operands
+ * each.
  */
 bool lfuse__bundle_fits(const lfuse__facts *facts, int members, int words, int operands);
-/* ERR_UNSUPPORTED: the parts share no launch, or the words exceed what fits. */
+/* Appends the text of a kernel `name`. ERR_UNSUPPORTED: the parts share no launch, or the words exceed what fits. */
 lfuse_status lfuse__bundle_emit(lfuse__strbuf *out, const char *name, const lfuse__bundle *b,
                                 const lfuse__facts *facts);
 /*
- * ERR_UNSUPPORTED where members differ in a word that the class calls equal, or have more than LFUSE__GROUP_BOUND
- * work-groups together.
+ * Packs the words of a launch of all members. ERR_UNSUPPORTED: members differ in a word that their part calls equal, or
+ * have more than LFUSE__GROUP_BOUND work-groups together.
  */
 lfuse_status lfuse__bundle_pack(const lfuse__bundle *b, const lfuse__facts *facts,
                                 const lfuse__bundle_member *members, lfuse__bundle_launch *launch);
 
-/* ---- multi.c, list.c: lists ----
- * Buffers: 0 the chunk table, 1 the address table, then LFUSE__MAX_SLOTS blocks where facts.addresses is false.
- * Address table: entry [operand * members + member] is two words: address or byte offset, slot. A member of size 0 has
- * no chunk. Operands with `inner` REPEAT are numbers in memory, one for each member (lists of 0-d values), the others
- * UNIT. The byte offsets of the tables in their buffers are words that pack leaves 0 and the caller sets; they are
- * multiples of 16.
- * Where the class is `carried`, buffers 0 and 1 are NULL: what the tables hold for the members of the launch stands in
- * the words behind those that pack fills (carried.c).
- * Written operands that are `fixed` (REPEAT, the same for all members) take what is made of constants and of operands
- * that are the same for all members; the last group to arrive stores it, when all have read what was there. Of the
- * launches over a list the last is told so by `pack_last`: where its ticket is, 0 before and after, in buffer 0 (which
- * then is there for carried ones too), and a member that has entries in this launch. Without, nothing is stored there.
+/*
+ * ---- multi.c, list.c: pointwise work on all members of lists ----
+ *
+ * Buffers:
+ *   0     the chunk table: an lfuse__chunk for each chunk; a member without elements has none
+ *   1     the address table: entry [operand * members + member] is two words, the address in the first; or, where
+ *         facts.addresses is false, the offset in bytes in a block, and the block's number ("slot")
+ *   2 ... where facts.addresses is false: LFUSE__MAX_SLOTS blocks of memory
+ * Where the tables begin in their buffers are words that `pack` leaves 0 and the caller sets, multiples of 16.
+ *
+ * Operands:
+ *   UNIT                    the elements of the members
+ *   REPEAT                  one value for each member (lists of 0-d values)
+ *   ROW, COLUMN, MATRIX     one value for each row, column or matrix of a member, where the last operand is its shape
+ *   REPEAT, fixed, written  one value for the whole list, made of constants and of what all members share. The last
+ *                           work-group to arrive stores it, when all have read what was there
+ *
+ * Where the class is `carried`, the members' chunks and addresses are argument words behind those that `pack` fills
+ * (carried.c), and buffers 0 and 1 are NULL.
  */
 enum {
-    LFUSE__MULTI_LENGTH = 0,           /* word: elements of a chunk that is not its member's last (carried) */
-    LFUSE__MULTI_CHUNKS_OFFSET = 0,    /* word: of the chunk table in buffer 0 */
-    LFUSE__MULTI_ADDRESSES_OFFSET = 1, /* word: of the address table in buffer 1 */
-    LFUSE__MULTI_PARTIALS_OFFSET = 2,  /* word: of the partials in buffer 2 (list_partial.k, list_lines.k) */
-    LFUSE__MULTI_FIRST = 3,            /* word: the first chunk, and how many there are */
-    LFUSE__MULTI_CHUNKS = 4,
-    LFUSE__MULTI_MEMBERS = 5,          /* word: members of the list */
-    LFUSE__MULTI_NUMBERS = 6
+    /* Argument words. Offsets are in bytes. */
+    LFUSE__MULTI_LENGTH = 0,           /* carried: elements of a chunk that is not its member's last */
+    LFUSE__MULTI_CHUNKS_OFFSET = 0,    /* else: the offset of the chunk table in buffer 0 */
+    LFUSE__MULTI_ADDRESSES_OFFSET = 1, /* the offset of the address table in buffer 1 */
+    LFUSE__MULTI_PARTIALS_OFFSET = 2,  /* the offset of the partials in buffer 2 (list_partial.k, list_lines.k) */
+    LFUSE__MULTI_FIRST = 3,            /* the first chunk of the launch in the table */
+    LFUSE__MULTI_CHUNKS = 4,           /* how many chunks the launch has */
+    LFUSE__MULTI_MEMBERS = 5,          /* members of the list */
+    LFUSE__MULTI_NUMBERS = 6           /* the first scalar */
 };
 typedef struct lfuse__chunk { /* 16 bytes, little-endian, as the kernels read it */
     uint32_t member;
@@ -321,101 +338,131 @@ typedef struct lfuse__chunk { /* 16 bytes, little-endian, as the kernels read it
 enum { LFUSE__SEGMENT = 1024, LFUSE__CHUNK = 16384 };
 
 /*
- * Elements of a chunk of long members: on GPUs one tile, so that all streams of the kernel are read near one place (an
- * H200 takes 5 % longer for AdamW with four tiles a group); on CPUs what makes a chunk's own cost small.
+ * Returns how many elements the chunks of long members have: on GPUs one tile, so that all streams of the kernel are
+ * read near one place (an H200 takes 5 % longer for AdamW with four tiles a group); on CPUs so many that the cost of a
+ * chunk as such is small.
  */
 int64_t lfuse__multi_chunk(const lfuse__kernel_class *k, const lfuse__facts *facts);
+/* Packs a launch over `chunks` chunks from number `first_chunk` on, of a list of `members` members. */
 lfuse_status lfuse__multi_pack(const lfuse__kernel_class *k, const lfuse__facts *facts, int64_t members,
                                int64_t first_chunk, int64_t chunks, const double *numbers, lfuse__packed *packed);
-bool lfuse__multi_counts(const lfuse__kernel_class *k); /* whether there are such operands */
+/* Returns whether something is stored once for the whole list. */
+bool lfuse__multi_counts(const lfuse__kernel_class *k);
+/*
+ * Makes a packed launch the one that stores it, which is the last over its list. `ticket`: where in buffer 0 (which is
+ * then not NULL) a 32-bit counter lies that is 0 before and after; `member`: one that the launch has the addresses of.
+ */
 void lfuse__multi_pack_last(const lfuse__kernel_class *k, uint64_t ticket, uint64_t member, lfuse__packed *packed);
 /*
- * Numbers by group. A launch takes up to LFUSE__NUMBER_GROUPS of them, fewer where the body has many numbers; 0: not
- * even two (or none are needed), so that each group has a launch of its own. After the pack functions, whose numbers a
- * class with groups does not read, `pack_groups` puts in the numbers of `count` groups, [count][body->nnumbers], and
- * the first member of each; the kernel counts members from `base` on.
+ * Members may have different scalars, group by group of neighbouring members. lfuse__multi_groups returns how many
+ * groups a launch takes, at most LFUSE__NUMBER_GROUPS and fewer where the body has many scalars; 0: each group has a
+ * launch to itself. lfuse__multi_pack_groups sets, in a packed launch, the scalars of `count` groups, numbers[count]
+ * [body->nnumbers], and first[count], the first member of each; the kernel counts members from `base` on.
  */
 enum { LFUSE__NUMBER_GROUPS = 8 };
 int lfuse__multi_groups(const lfuse__body *body);
 void lfuse__multi_pack_groups(const lfuse__kernel_class *k, int count, const int64_t *first, int64_t base,
                               const double *numbers, lfuse__packed *packed);
 enum { LFUSE__CARRIED_MOST = 4096 /* members: more than any argument block has words */ };
-/* Words of a list kernel without members' places. */
+/* Returns how many argument words a pointwise list kernel has, without those that are `carried`. */
 int lfuse__multi_words(const lfuse__kernel_class *k);
+
 /*
- * carried.c: members that a block of so many bytes carries, for kernels of k's operands; 0: not one. All words of such
- * a kernel. Then, of a launch: member number `place` has its first chunk there (counted in the launch), its last chunk
- * has `tail` elements, and operand j's entry (two words as in an address table) stands at entries[j * stride]; and the
- * end, which also fills what is left of the words.
+ * ---- carried.c: members whose chunks and addresses are argument words ----
+ * Which kernel of a list has them decides what the words are:
  */
-typedef enum lfuse__carry { /* the kernel */
-    LFUSE__CARRY_CHUNKS,
-    LFUSE__CARRY_PARTIAL,
-    LFUSE__CARRY_FOLD
+typedef enum lfuse__carry {
+    LFUSE__CARRY_CHUNKS,  /* pointwise kernels: chunks, and the addresses of the operands that the body uses */
+    LFUSE__CARRY_PARTIAL, /* PARTIAL, LINES, LINES_FOLD, GROUPED: chunks, and the addresses of all operands */
+    LFUSE__CARRY_FOLD     /* FOLD: first chunks, and the addresses of operands with one value a member */
 } lfuse__carry;
+/* Returns how many members an argument block of `bytes` bytes has room for; 0: for none. */
 int lfuse__carried_most(const lfuse__kernel_class *k, lfuse__carry carry, const lfuse__facts *facts, uint32_t bytes);
+/* Returns how many words the kernel has, with those of its members. */
 unsigned lfuse__carried_words(const lfuse__kernel_class *k, lfuse__carry carry);
+/*
+ * Sets the words of member number `place` of a launch. `first`: its first chunk, counted in the launch; `tail`: the
+ * elements of its last chunk; the address of operand j is the two words entries[j * stride], as in an address table.
+ */
 void lfuse__carried_place(const lfuse__kernel_class *k, lfuse__carry carry, int place, uint64_t first, uint32_t tail,
                           const uint64_t *entries, int64_t stride, uint64_t *words);
+/* Ends the words of a launch of `members` members in `chunks` chunks, and fills what is left of them. */
 void lfuse__carried_end(const lfuse__kernel_class *k, lfuse__carry carry, int members, uint64_t chunks,
                         uint64_t *words);
 
-/* ---- members.c: reductions of the members of lists, and of whole lists ----
- * Two launches. Operands are the elements of members (UNIT) or numbers (REPEAT); of written ones, which are numbers
- * all, `fixed` are those that the whole list has. k->naxes is 1. REDUCEs of the body run over the elements of a member,
- * TOTALs over the members; what is stored to `fixed` operands is made of TOTALs and numbers of the whole list, what is
- * stored to others of anything but them. `partial`: the chunk table has chunks of at most LFUSE__SEGMENT elements, of
- * which each gives a cell a REDUCE in the scratch (buffer 2; blocks follow). `fold`: buffers: 0 the scratch, 1 the
- * tables (first chunk of each member, then the end of the last; the ticket of the last group to arrive, 0 before), 2
- * the entries as above, then the blocks. Where the class is `carried`, chunks, first chunks and entries are words. A
- * list may be worked on in several launches of each: all partials first.
+/*
+ * ---- members.c: reductions of the members of lists, and of whole lists ----
+ *
+ * A REDUCE of the body reduces the elements of each member, a TOTAL what all members have. k->naxes is 1. Operands are
+ * UNIT (elements of members) or REPEAT (one value a member); those that are written are REPEAT, and `fixed` where the
+ * whole list has one value. What is stored to `fixed` operands is made of TOTALs and of values of the whole list, what
+ * is stored to others of anything but those.
+ *
+ * Two kernels, each in one launch or several, all launches of the first before those of the second:
+ *
+ *   PARTIAL   reduces each chunk, of at most LFUSE__SEGMENT elements, to a cell for each REDUCE. Buffers: those of
+ *             pointwise kernels, but 2 is the scratch, and blocks begin at 3
+ *   FOLD      reduces the cells of each member, and what the members have. Buffers: 0 the scratch; 1 tables: the first
+ *             chunk of each member and the end of the last, and a 32-bit ticket, which is 0 before and after; 2 the
+ *             address table; then the blocks
+ *
+ * Where the class is `carried`, chunks, first chunks and addresses are argument words.
  */
-/* One launch: offsets in bytes in their buffers, of the scratch multiples of 256. */
+/* One launch. Offsets are in bytes in their buffers, that of the scratch is a multiple of 256. */
 typedef struct lfuse__members_part {
-    int64_t members, first_member, all;           /* fold: of this launch, the first, of the list */
-    int64_t first_chunk, chunks, all_chunks;      /* partial: of this launch; of the list, both kernels */
-    int64_t stride;                               /* fold: entries an operand */
-    uint64_t scratch, table, entries, ticket;     /* fold: the table's and the entries' first of this launch */
-    uint64_t arrivals;                            /* fold: groups of all launches, see members_groups */
+    int64_t all, all_chunks;                 /* members and chunks of the list */
+    int64_t first_chunk, chunks;             /* PARTIAL: of this launch */
+    int64_t first_member, members;           /* FOLD: of this launch */
+    int64_t stride;                          /* FOLD: entries that an operand has in the address table */
+    uint64_t scratch;                        /* offset of the scratch */
+    uint64_t table, entries, ticket;         /* FOLD: offsets of the first chunk, of the first entry, of the ticket */
+    uint64_t arrivals;                       /* FOLD: work-groups of all its launches together */
     const double *numbers;
 } lfuse__members_part;
-/* Whether the body has REDUCEs (else `partial` is not needed), and TOTALs. */
+/* Returns whether the body has REDUCEs; without, PARTIAL is not needed. */
 bool lfuse__members_reduces(const lfuse__kernel_class *k);
-/* Bytes between the kernels; *totals: where those for the TOTALs begin. */
+/* Returns the bytes of scratch. *totals: where in it what waits for the TOTALs begins. */
 uint64_t lfuse__members_scratch(const lfuse__kernel_class *k, int64_t members, int64_t chunks, uint64_t *totals);
-/* Work-groups of one fold. */
+/* Returns how many work-groups a launch of FOLD over `members` members has. */
 uint64_t lfuse__members_groups(const lfuse__facts *facts, int64_t members);
 lfuse_status lfuse__members_partial_pack(const lfuse__kernel_class *k, const lfuse__facts *facts,
                                          const lfuse__members_part *part, lfuse__packed *packed);
 lfuse_status lfuse__members_fold_pack(const lfuse__kernel_class *k, const lfuse__facts *facts,
                                       const lfuse__members_part *part, lfuse__packed *packed);
 
-/* ---- members.c: reductions of the rows or columns of the members of lists ----
- * Two launches. Operands are elements of members (UNIT), numbers (REPEAT) and the shape; what is written (REPEAT) has
- * one element a line. One REDUCE. Both walk the same chunks, of cells: cell s * lines + l of a member is segment s of
- * its line l, so that neighbours are neighbouring lines. `segments` stores a cell each in the scratch (buffers as
- * `partial` above), `fold` takes the cells of a line where the first of them is. `length`: cells of a chunk.
+/*
+ * ---- members.c: reductions of the rows or columns ("lines") of the members of lists ----
+ *
+ * The body has one REDUCE. Operands are UNIT (elements of members), REPEAT (one value a member; of written ones, one a
+ * line), and the shape, which is the last. Two launches walk the same chunks, which are made of cells: cell s * lines +
+ * l of a member is segment s of its line l, so that neighbouring cells are of neighbouring lines.
+ *
+ *   LINES        reduces each segment to its cell in the scratch; buffers are those of PARTIAL above
+ *   LINES_FOLD   reduces the cells of each line, where the first of them is; the buffers are the same
  */
 typedef struct lfuse__lines_part { /* one launch */
-    int64_t members;              /* of the list */
-    int64_t first_chunk, chunks, all_chunks, length;
-    uint64_t scratch;
+    int64_t members;                         /* of the list */
+    int64_t first_chunk, chunks, all_chunks; /* of this launch, of the list */
+    int64_t length;                          /* cells of a chunk */
+    uint64_t scratch;                        /* offset of the scratch in bytes */
     const double *numbers;
 } lfuse__lines_part;
-/* Cells of a member, and lines; of no elements there is one segment, in which there is nothing. */
+/* Return how many lines and how many cells a member has; a line without elements has one segment. */
 int64_t lfuse__lines_count(const lfuse__kernel_class *k, int64_t matrices, int64_t rows, int64_t columns);
 int64_t lfuse__lines_cells(const lfuse__kernel_class *k, int64_t matrices, int64_t rows, int64_t columns);
+/* Returns the bytes of scratch for `chunks` chunks of `length` cells. */
 uint64_t lfuse__lines_scratch(const lfuse__kernel_class *k, int64_t chunks, int64_t length);
-/* Of both kernels. */
+/* Packs a launch of either kernel. */
 lfuse_status lfuse__lines_pack(const lfuse__kernel_class *k, const lfuse__facts *facts, const lfuse__lines_part *part,
                                lfuse__packed *packed);
 
 /* ---- table.c: writes words that travel in the argument block into a table in device memory (buffer 0) ---- */
 enum { LFUSE__TABLE_WORDS = 96 };
+/* Packs a launch that writes values[count] from byte `offset` of the buffer on. ERR_INVALID: there are too many. */
 lfuse_status lfuse__table_pack(const lfuse__facts *facts, uint64_t offset, const uint64_t *values, int count,
                                lfuse__packed *packed);
 
-/* Rounds a number to a register of `type` as the kernels read it from a word: one rounding from f64. */
+/* Returns the word from which a kernel reads `number` as a register of `type`; it is rounded once, from f64. */
 uint64_t lfuse__number_word(lfuse_type type, double number);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The key of a kernel's class: numbers that say all that the text depends on, but for the body. Classes of equal keys
- * and equal bodies have equal texts, and a kernel that was compiled for one is the other's too. The part that one
- * family alone knows is written by that family (families.h).
+ * The key of a kernel's class: integers that say all that the text depends on but the body. Classes of equal keys and
+ * equal bodies have equal texts, so that they share a compiled kernel. Each family adds the part that it alone knows
+ * (families.h).
  */
 #ifndef COMMON_KERNELS_KEY_H
 #define COMMON_KERNELS_KEY_H
@@ -13,7 +13,7 @@
 
 enum {
     LFUSE__KEY_LIST = 4,     /* words of a list's part */
-    LFUSE__KEY_PRODUCT = 19, /* and of a product's, behind which a family may add as many as a list has */
+    LFUSE__KEY_PRODUCT = 19, /* words of a product's part, behind which a family may add LFUSE__KEY_LIST more */
     LFUSE__KEY_WORDS = 5 + LFUSE__MAX_OPERANDS + LFUSE__KEY_PRODUCT + LFUSE__KEY_LIST
 };
 
@@ -22,19 +22,20 @@ typedef struct lfuse__kernel_key {
     int32_t words[LFUSE__KEY_WORDS];
 } lfuse__kernel_key;
 
-/* For the families' functions, whose parts have LFUSE__KEY_PRODUCT + LFUSE__KEY_LIST words at most. */
+/* Adds a word of a family's part, which has LFUSE__KEY_PRODUCT + LFUSE__KEY_LIST words at most. */
 static inline void lfuse__key_add(lfuse__kernel_key *key, int32_t word)
 {
     key->words[key->nwords++] = word;
 }
 
-/* The part that the families of lists have in common; products': matmul/problem.h. */
+/* Adds the part that all families of lists have. That of products is in matmul/problem.h. */
 void lfuse__key_add_list(const lfuse__kernel_class *k, lfuse__kernel_key *key);
 
+/* Makes the key of a class. */
 void lfuse__kernel_key_of(const lfuse__kernel_class *k, lfuse__kernel_key *key);
 bool lfuse__kernel_key_equal(const lfuse__kernel_key *a, const lfuse__kernel_key *b);
 
-/* Whether two classes have one text. */
+/* Returns whether two classes have one text. */
 bool lfuse__class_equal(const lfuse__kernel_class *a, const lfuse__kernel_class *b);
 
 #endif

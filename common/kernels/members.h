@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the two kernels of a step that reduces lists share. Its body is two row kernels: `member`, whose rows are the
- * members, and `list`, whose one row is the numbers that the first one found for the TOTALs. These lie in memory
- * between the two: operand `first` + t of both.
+ * What the kernels of a step that reduces lists share. Its body is taken apart into two row kernels: `member`, whose
+ * rows are the members, and `list`, whose one row has what `member` found for the TOTALs, one element a member. Between
+ * the two that lies in memory: operand `first` + t of both is that of TOTAL t.
  */
 #ifndef COMMON_KERNELS_MEMBERS_H
 #define COMMON_KERNELS_MEMBERS_H
@@ -21,7 +21,7 @@ typedef struct lfuse__members_row {
 
 typedef struct lfuse__members {
     lfuse__members_row member, list;
-    int first, ntotals; /* operands of the TOTALs */
+    int first, ntotals; /* the operands of the TOTALs: the first, how many */
 } lfuse__members;
 
 /* Argument words, before the numbers. The first five are those of every list kernel. */
@@ -44,7 +44,10 @@ enum { /* FOLD */
     LFUSE__FOLD_NUMBERS
 };
 
-/* `out` may be NULL. ERR_INVALID, ERR_UNSUPPORTED. The result is freed by free(). */
+/*
+ * Takes the body of a list kernel apart, whose text is to be appended to `out`. The result is freed by free().
+ * ERR_INVALID, ERR_UNSUPPORTED, ERR_MEMORY.
+ */
 lfuse_status lfuse__members_create(lfuse__strbuf *out, const lfuse__kernel_class *k, const lfuse__facts *facts,
                                    lfuse__carry carry, lfuse__members **members);
 

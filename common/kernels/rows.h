@@ -1,10 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the forms of row kernels share. Names in the texts, beside those of emit.h: register i of the row is r<i> from
- * its phase on; REDUCE i gathers in l<i> (ARGMAX, ARGMIN: values in l<i>, indices in n<i>), whose result is a<i> and
- * m<i>. All fold in the canonical order: segments of 1 024 elements from the start of the row; lane c of 128 takes
- * elements c, c + 128 ... in order, absent ones being the identity; lanes fold by c^64 ... c^1 as op(lower, higher);
- * segments fold pairwise by index, an odd one out going up as it is.
+ * What the forms of row kernels share.
+ *
+ * All reduce in the canonical order:
+ *   a row         consists of segments of 1 024 elements; their results are folded pairwise by index, and the last one
+ *                 of an odd number goes up a level as it is
+ *   a segment     has 128 lanes, which are folded by halves: lane c with lane c + 64, then c + 32 ... c + 1, the lower
+ *                 one on the left
+ *   a lane c      takes elements c, c + 128, c + 256 ... of its segment in this order; absent ones are the identity
+ *
+ * Names in the texts, besides those of emit.h, for REDUCE i of the body:
+ *   r<i>          a register of the row is declared in its phase: before the first sweep, or behind one
+ *   l<i>, n<i>    lanes: values and, of ARGMAX and ARGMIN, indices
+ *   a<i>, m<i>    the result of the row, and its index
  */
 #ifndef COMMON_KERNELS_ROWS_H
 #define COMMON_KERNELS_ROWS_H
@@ -14,9 +22,9 @@
 
 enum {
     LFUSE__ROW_LANES = 128,
-    LFUSE__ROW_INSTR = 512, /* of the body of a row kernel, at most */
-    LFUSE__ROW_DEPTH = 56,  /* of a stack of finished subtrees */
-    LFUSE__ROW_VECTOR = 4   /* elements that a work-item of a team takes in a row */
+    LFUSE__ROW_INSTR = 512, /* instructions of the body of a row kernel, at most */
+    LFUSE__ROW_DEPTH = 56,  /* entries of a stack of finished subtrees */
+    LFUSE__ROW_VECTOR = 4   /* neighbouring elements that a work-item of a team takes together */
 };
 
 /* One row kernel being written. */
@@ -38,55 +46,57 @@ typedef struct lfuse__rows {
 } lfuse__rows;
 
 /*
- * Sizes, types and rates are checked here; `out` may be NULL. `mapping`: that of the class, or of a kernel of lists
- * that has a row kernel within. ERR_INVALID, ERR_UNSUPPORTED.
+ * Describes a row kernel that is to be appended to `out`, which may be NULL. `mapping` is that of the class, or of the
+ * rows within a list kernel. ERR_INVALID, ERR_UNSUPPORTED: texts are written for no such class.
  */
 lfuse_status lfuse__rows_init(lfuse__rows *r, lfuse__strbuf *out, const lfuse__kernel_class *k,
                               const lfuse__row_mapping *mapping, const lfuse__layout *layout,
                               const lfuse__facts *facts);
 
-/* needed[]: the registers that a sweep takes; loads[]: the element operands among them. */
+/* Sets needed[ninstr], the registers that a sweep computes, and loads[noperands], what it loads for them. */
 void lfuse__rows_needs(const lfuse__rows *r, int sweep, bool *needed, bool *loads);
-/* Whether REDUCE i is folded in the sweep. */
+/* Returns whether instruction i is a REDUCE of the sweep. */
 bool lfuse__rows_reduces(const lfuse__rows *r, int i, int sweep);
+/* Returns whether the sweep has a REDUCE. */
 bool lfuse__rows_any_reduce(const lfuse__rows *r, int sweep);
-/* Element stores all stand in the last sweep: what they overwrite may be read until then. */
+/* Returns whether the sweep stores elements. The last one does alone: what is overwritten may be read until then. */
 bool lfuse__rows_stores(const lfuse__rows *r, int sweep);
 
-/* What REDUCE i gathers in: its value, and for ARGMAX and ARGMIN the index. */
+/* Returns whether REDUCE i has an index too: ARGMAX, ARGMIN. */
 bool lfuse__rows_indexed(const lfuse__rows *r, int i);
+/* Returns the type of its lanes. */
 const char *lfuse__rows_word(const lfuse__rows *r, int i);
+/* Return the value and the index of an absent element. */
 const char *lfuse__rows_identity(const lfuse__rows *r, int i);
-/* Of the index of an absent element. */
 const char *lfuse__rows_no_index(const lfuse__rows *r);
 
-/* ---- statements ---- */
-/* p<j>, and where the tables are that p<j> of a row is looked up in. */
+/* ---- statements: each of these appends what it names ---- */
+/* p<j>, and table<j> where p<j> is that of a row which is looked up. */
 void lfuse__rows_put_operands(const lfuse__rows *r);
-/* b<j> of row `row`; bases: and p<j>, k<j> of what is looked up. */
+/* b<j> of row `row`; put_bases: also p<j> and k<j> of what is looked up by an index of the row. */
 void lfuse__rows_put_offsets(const lfuse__rows *r, int indent);
 void lfuse__rows_put_bases(const lfuse__rows *r, int indent);
-/* Registers of the row that are known after `phase` sweeps; `after`: all from there on. */
+/* The registers of the row that are known after `phase` sweeps; `after`: and those known later. */
 void lfuse__rows_put_phase(const lfuse__rows *r, int indent, int phase, bool after);
 /*
- * Element instructions of `needed`, element operand j being x<j>. `place` is the element's number in the row, or that
- * of lane l; `present` tells whether there is one, NULL: there is.
+ * The instructions of `needed` that are of the element, from x<j>. `place` is the number of the element (of lane l) in
+ * the row, `present` an expression of whether there is one (NULL: there is).
  */
 void lfuse__rows_put_elements(const lfuse__rows *r, int indent, const bool *needed, const char *place,
                               const char *present);
-/* `to` = fold of `low` and `high`; each names a value as "l%d" and an index as "n%d" behind which `..` stands. */
+/* Names lanes of a REDUCE: {"ln", "[0]"} is l<i>[0] and, where it has an index, n<i>[0]. */
 typedef struct lfuse__lane {
-    const char *letter; /* of values, then of indices: "ln" */
-    const char *behind; /* "[0]" */
+    const char *letter, *behind;
 } lfuse__lane;
+/* to = op(low, high). */
 void lfuse__rows_put_combine(const lfuse__rows *r, int indent, int i, lfuse__lane to, lfuse__lane low,
                              lfuse__lane high);
-/* Element e of the row joins lane `to`; `present` is a mask, NULL: all there. `index`: of the element, as L_. */
+/* to = op(to, the element); `present` is a mask (NULL: all are there), `index` the element's number in the row. */
 void lfuse__rows_put_gather(const lfuse__rows *r, int indent, int i, lfuse__lane to, const char *present,
                             const char *index);
-/* Declares an array of lanes, or (count NULL) one, as the identity; `type`: 'L' or 'S'. */
+/* An array of `count` lanes, or one lane (count NULL), which are the identity. */
 void lfuse__rows_put_lanes(const lfuse__rows *r, int indent, int i, const char *letter, const char *count);
-/* r<i> from a<i> and m<i>. */
+/* r<i>, from a<i> and m<i>. */
 void lfuse__rows_put_result(const lfuse__rows *r, int indent, int i);
 /* A sweep by rows_segments.k: `put_segment` fills its place, `count` is the type of a number of elements. */
 void lfuse__rows_put_segments(const lfuse__rows *r, int indent, int sweep, const char *count,
@@ -99,9 +109,10 @@ unsigned lfuse__rows_partial_bytes(const lfuse__rows *r, int i, bool index);
 /* `to` from the results of segment `cell`; `guard` (NULL: none): an expression, the identity where it is 0. */
 void lfuse__rows_put_fetch(const lfuse__rows *r, int indent, int i, lfuse__lane to, const char *cell,
                            const char *guard);
-/* target = element `place` of operand j of the row. */
+/* target = element number `place` of operand j of the row; put_store: that element = value. */
 void lfuse__rows_put_load(const lfuse__rows *r, int indent, int j, const char *target, const char *place);
 void lfuse__rows_put_store(const lfuse__rows *r, int indent, int j, const char *place, const char *value);
+/* The stores of what is of the row. */
 void lfuse__rows_put_row_stores(const lfuse__rows *r, int indent);
 
 /* ---- rows_files.c: text/rows_*.k, and list kernels that reduce ---- */
@@ -115,63 +126,64 @@ typedef struct lfuse__rows_file {
 void lfuse__rows_put_file(const lfuse__rows_file *f, int indent, const char *text, const lfuse__parameter *own,
                           const lfuse__place *own_places);
 
-/* ---- rows_look_up.c ---- */
+/* ---- rows_look_up.c: gathered loads ---- */
+/* Sets r->near. */
 void lfuse__rows_find_look_ups(lfuse__rows *r);
-/* indices[]: the row loads that the place of near operand j is computed from. */
+/* Sets indices[ninstr] for the row loads that the index of near operand j is computed from. */
 void lfuse__rows_find_indices(const lfuse__rows *r, int j, bool *indices);
-/* A gathered load whose index is not known when the row begins; no operand is loaded for it beforehand. */
+/* Returns whether instruction i is a gathered load whose index is not known when the row begins. */
 bool lfuse__rows_is_far(const lfuse__rows *r, int i);
-/* p<j> and k<j> of row `row`; b<j> are there. */
+/* Appends p<j> and k<j> of a near operand of row `row`, with b<j> in scope. */
 void lfuse__rows_put_look_up(const lfuse__rows *r, int indent, int j);
-/* r<i> of a load of the row, looked up or not. */
+/* Appends r<i> of a load of the row, gathered or not. */
 void lfuse__rows_put_row_load(const lfuse__rows *r, int indent, int i);
-/* r<i> of a far load of the element. */
+/* Appends r<i> of a gathered load of the element; `place`, `present`: as lfuse__rows_put_elements has them. */
 void lfuse__rows_put_look_up_element(const lfuse__rows *r, int indent, int i, const char *place, const char *present);
 
-/* ---- rows_caches.c: of a work-item to which rows come one after the other ---- */
-/* r->kept and r->kept_in. */
+/* ---- rows_caches.c: what a CPU, whose work-items have one row after the other, leaves to its caches ---- */
+/* Sets r->kept and r->kept_in. */
 void lfuse__rows_find_kept(lfuse__rows *r);
-/* Where the row behind row `one` is; of the 16 elements from e on, what a sweep asks for. Nothing without r->asks. */
+/* Append where the row behind row `one` is, and prefetches of the 16 elements from e on. Nothing without r->asks. */
 void lfuse__rows_put_next(const lfuse__rows *r, int indent);
 void lfuse__rows_put_prefetches(const lfuse__rows *r, int indent, int sweep);
 
-/* ---- forms ---- */
+/* ---- the forms: each appends a kernel ---- */
 void lfuse__rows_emit_single(lfuse__rows *r, const char *name);       /* TEAM where a team is one work-item */
 void lfuse__rows_emit_team(lfuse__rows *r, const char *name);         /* TEAM and GROUP */
 void lfuse__rows_emit_item(const lfuse__rows *r, const char *name);   /* ITEM */
 void lfuse__rows_emit_fold(const lfuse__rows *r, const char *name);   /* FOLD; the others know PARTIAL */
 /*
- * l<i>[0] of segment `seg` of a row: of a team's work-items, 32 of which have `rank`, number seg; of one item, elements
- * seg ... seg + left - 1. length, b<j>, p<j> and the registers of the row are in scope, for teams `vectors` too.
+ * Append l<i>[0] of one segment, for list kernels. A team reduces segment number `seg`; a work-item the `left` elements
+ * from number `seg` on. `length`, b<j>, p<j> and the registers of the row are in scope, for teams `vectors` too.
  */
 void lfuse__rows_put_team_segment(lfuse__rows *r, int indent);
 /* By one item, where `across`: of LANES rows; near<j>, far<j> and count are in scope where there are lanes. */
 void lfuse__rows_put_item_segment(const lfuse__rows *r, int indent);
 void lfuse__rows_put_single_segment(const lfuse__rows *r, int indent);
 /*
- * r<i> of the sweep's REDUCEs over one row of any length, by a group whose memory is declared (`local`), or by one
- * item.
+ * Append r<i> of the REDUCEs of a sweep over one row: by a group, whose local memory put_team_local declares, or by a
+ * work-item.
  */
 void lfuse__rows_put_team_local(lfuse__rows *r);
 void lfuse__rows_put_team_sweep(lfuse__rows *r, int indent, int sweep);
 void lfuse__rows_put_single_sweep(const lfuse__rows *r, int indent, int sweep);
 
-/* ---- rows_exchange.c: among the work-items of a team ---- */
-/* l<i>`at` = fold with what whoever differs in the bit `mask` of rank has there. */
+/* ---- rows_exchange.c: folds among the work-items of a team, `rank` being their number; each appends a fold ---- */
+/* l<i>`at` with what the work-item has there whose rank differs in the bits of `mask`. */
 void lfuse__rows_put_exchange(const lfuse__rows *r, int indent, int i, const char *at, int mask);
 /*
- * l<i>[0] of a team's subtree of partial results, `each` a work-item, a power of 2: number `first` (a sum that ends in
- * the work-item) * each is the first of its own, cell `at` holds number `number`, where `there`.
+ * l<i>[0] of 32 * each neighbouring partial results, `each` of them (a power of 2) by a work-item, whose first one is
+ * number first * each. `at` is the cell of number `number`, `there` whether there is one: expressions.
  */
 void lfuse__rows_put_subtree(const lfuse__rows *r, int indent, int i, int each, const char *first, const char *at,
                              const char *there);
 /*
- * l<i>[0], the same for all: lanes by c^64 ... c^4, those of the `parts` chunks of a work-item and then of the others'
- * (`width` of them), then by c^2 and c^1. Work-item `rank` has lanes 4 rank ... 4 rank + 3 of chunk n in l<i>[4 n] ...
+ * l<i>[0] of all 128 lanes, for every work-item of a team of `width`. Work-item `rank` has lanes 4 rank ... 4 rank + 3
+ * of chunk n, of `parts` chunks, in l<i>[4 n] ... l<i>[4 n + 3].
  */
 void lfuse__rows_put_team_fold(const lfuse__rows *r, int indent, int i, int width, int parts);
 
-/* rows_item.c: row load i where lanes are rows. */
+/* rows_item.c: appends row load i where each lane has a row. */
 void lfuse__rows_put_across_load(const lfuse__rows *r, int indent, int i);
 
 /* ---- rows_hold.c: registers of teams ---- */
@@ -184,14 +196,14 @@ typedef enum lfuse__hold {
     LFUSE__HOLD_AHEAD, /* a chunk is loaded while the one before it is computed, the first before the last fold */
     LFUSE__HOLD_LATE   /* loaded where they are used */
 } lfuse__hold;
-/* holds[noperands]; `chunks` of LFUSE__ROW_VECTOR elements are a work-item's. */
+/* Sets holds[noperands]. A work-item has `chunks` chunks of LFUSE__ROW_VECTOR elements. */
 void lfuse__rows_hold(const lfuse__rows *r, int chunks, lfuse__hold *holds);
-/* Work-groups of a TEAM kernel that a compute unit has registers for. */
+/* Returns how many work-groups of a TEAM kernel a compute unit has registers for. */
 int lfuse__rows_residents(const lfuse__rows *r, int chunks);
 
 /* Segments up to which FOLD has a row of team 0 folded by a work-item. */
 enum { LFUSE__FOLD_FEW = 64 };
-/* rows_choose.c: work-groups of a launch over so many rows. */
+/* rows_choose.c: returns how many work-groups a launch over `rows` rows of `length` elements has. */
 uint64_t lfuse__rows_groups(const lfuse__facts *facts, const lfuse__kernel_class *k, uint64_t rows,
                             uint64_t length);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Kernels that are files. text/<name>.k is a kernel as one reads it; embed.awk makes it the string lfuse__text_<name>
- * of <name>.k.h. What is written of it is all behind its head, line by line, but for these:
+ * of <name>.k.h. lfuse__put_text writes what stands behind the head of the file, line by line, with these exceptions:
  *
  *   head        the lines before the first empty one: the licence, what the kernel does, what its parameters mean
  *   parameter   a name to which the caller gives a value stands for that, as a word of its own, and behind the last
@@ -21,22 +21,27 @@
 
 #include "common/base/strbuf.h"
 
+/* A parameter of a text. Its value is a word or, where that is NULL, a number. */
 typedef struct lfuse__parameter {
     const char *name;
-    const char *word; /* the value; NULL: the number is */
+    const char *word;
     int number;
 } lfuse__parameter;
 
+/* A placeholder @NAME@, and the function that writes what stands there: one function may fill several. */
 typedef struct lfuse__place {
     const char *name;
-    void (*put)(const void *context, int which, int indent); /* `indent` times four spaces stand before the place */
-    int which; /* of places that one function fills */
+    void (*put)(const void *context, int which, int indent); /* indent: four spaces each */
+    int which;
 } lfuse__place;
 
-/* Writes statement `call`, "NAME(x, y)" with the values of parameters in it. False: there is none of that name. */
+/* Writes the statement `call`, "NAME(x, y)" with the values of parameters in it. Returns false where there is none. */
 typedef bool lfuse__put_statement(const void *context, int indent, const char *call);
 
-/* Tables end with a name of NULL; no places, or statements, are NULL. What there is not is written as an #error. */
+/*
+ * Appends a text. Tables end with a name of NULL; `places` may be NULL, and so may `put_statement`. For a name that is
+ * not in them an #error is written, at which a compiler stops.
+ */
 void lfuse__put_text(lfuse__strbuf *out, int indent, const char *text, const lfuse__parameter *parameters,
                      const lfuse__place *places, const void *context);
 void lfuse__put_text_of(lfuse__strbuf *out, int indent, const char *text, const lfuse__parameter *parameters,
