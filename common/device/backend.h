@@ -138,7 +138,7 @@ typedef struct lfuse__backend {
      * it needs to is described as unfit (lfuse__facts_unknown), so that it stays in the list; a shortage is a failure.
      */
     lfuse_status (*describe)(int i, lfuse__facts *facts);
-    /* Fills up to max parts, returns how many there are. Loads what is not loaded yet. */
+    /* Loads what is not loaded yet; fills in up to `max` parts, and returns how many there are. */
     int (*parts)(lfuse__part *parts, int max);
 
     lfuse_status (*open)(int i, lfuse__bdevice **dev);
@@ -147,24 +147,26 @@ typedef struct lfuse__backend {
     /* As describe, of an open or adopted device; info.gemm and `products` as far as is known by now. */
     lfuse_status (*facts)(lfuse__bdevice *dev, lfuse__facts *facts);
     lfuse_status (*memory)(lfuse__bdevice *dev, uint64_t *free_bytes, uint64_t *total_bytes);
-    /* Everything beside the source that selects a binary: device, driver, compiler, options. */
+    /* Appends all that selects a binary but its source: device, driver, compiler, options. */
     lfuse_status (*program_key)(lfuse__bdevice *dev, lfuse__strbuf *key);
-    /* The sticky error of the device, if any: LFUSE_ERR_DEVICE_LOST with a message, else LFUSE_OK. Cheap. */
+    /* Returns LFUSE_ERR_DEVICE_LOST, with a message, where the device has a sticky error. Cheap. */
     lfuse_status (*pending)(lfuse__bdevice *dev);
 
     lfuse_status (*alloc)(lfuse__bdevice *dev, lfuse__alloc_kind kind, uint64_t bytes, lfuse__bmem **mem);
-    /* bytes 0: unknown. ERR_CONTEXT when the memory is another context's. */
+    /* Takes the caller's memory; bytes 0: its size is not known. ERR_CONTEXT: it is of another context. */
     lfuse_status (*wrap)(lfuse__bdevice *dev, lfuse_memory_kind kind, uint64_t handle, uint64_t bytes,
                          lfuse__bmem **mem);
     void (*free)(lfuse__bmem *mem);
     void (*mem_info)(lfuse__bmem *mem, lfuse__mem_info *info);
 
-    /* Submitted in stream order. Host memory must stay; the call may wait where the driver must (pageable memory). */
+    /* Are submitted in stream order. Host memory stays until then; the call waits where the driver has to. */
     lfuse_status (*write)(lfuse__bstream *s, lfuse__bmem *to, uint64_t offset, const void *host, uint64_t bytes);
     lfuse_status (*read)(lfuse__bstream *s, lfuse__bmem *from, uint64_t offset, void *host, uint64_t bytes);
     lfuse_status (*copy)(lfuse__bstream *s, lfuse__bmem *to, uint64_t to_offset, lfuse__bmem *from,
                          uint64_t from_offset, uint64_t bytes);
-    /* Between two devices of this backend; ERR_UNSUPPORTED when there is no direct way. `s`: a stream of the target. */
+    /*
+     * Copies between two devices of this backend, on a stream of the target's. ERR_UNSUPPORTED: there is no direct way.
+     */
     lfuse_status (*copy_peer)(lfuse__bstream *s, lfuse__bmem *to, uint64_t to_offset, lfuse__bdevice *from_dev,
                               lfuse__bmem *from, uint64_t from_offset, uint64_t bytes);
     /* Repeats a pattern of 1, 2, 4 or 8 bytes; offset and bytes are multiples of it. */
@@ -187,13 +189,13 @@ typedef struct lfuse__backend {
     lfuse_status (*event_query)(lfuse__bevent *e);
     lfuse_status (*event_elapsed)(lfuse__bevent *first, lfuse__bevent *second, double *us);
 
-    /* `source` holds the prelude already. On ERR_COMPILE `log` holds the compiler's words. */
+    /* Compiles a source, in which the prelude is already. What the compiler says is appended to `log`. ERR_COMPILE. */
     lfuse_status (*program_build)(lfuse__bdevice *dev, const char *source, lfuse__strbuf *log,
                                   lfuse__bprogram **program);
     lfuse_status (*program_load)(lfuse__bdevice *dev, const void *binary, size_t bytes, lfuse__bprogram **program);
     lfuse_status (*program_binary)(lfuse__bprogram *program, lfuse__strbuf *binary);
     void (*program_destroy)(lfuse__bprogram *program);
-    /* A kernel object of its own: it remembers its arguments, so an unchanged one costs nothing to set again. */
+    /* Makes a kernel object of its own: it remembers its arguments, so that an unchanged one costs nothing to set. */
     lfuse_status (*kernel_create)(lfuse__bprogram *program, const char *name, lfuse__bkernel **kernel);
     void (*kernel_destroy)(lfuse__bkernel *kernel);
     lfuse_status (*launch)(lfuse__bstream *s, lfuse__bkernel *kernel, const lfuse__launch_args *launch);
