@@ -9,16 +9,6 @@
 #include "tests/support/main.h"
 #include "tests/support/objects.h"
 
-#define OK(call) ck_assert_msg((call) == LFUSE_OK, "%s: %s", #call, lfuse_last_error())
-/* The call fails with that status and says why. */
-#define REFUSED(call, status)                                                                                          \
-    do {                                                                                                               \
-        lfuse_status got_ = (call);                                                                                    \
-        ck_assert_msg(got_ == (status), "%s: %s (%s) instead of %s", #call, lfuse_status_name(got_),                   \
-                      lfuse_last_error(), lfuse_status_name(status));                                                  \
-        ck_assert_msg(strlen(lfuse_last_error()) > 8, "%s: no message", #call);                                       \
-    } while (0)
-
 static lfuse_device *device, *other;
 static lfuse_stream *stream, *other_stream;
 static lfuse_graph *graph;
@@ -36,11 +26,11 @@ static inline void setup(void)
     OK(lfuse_stream_create(other, &other_stream));
     graph = lfuse_graph_create();
     lfuse_size batch = lfuse_size_var(graph, "batch", 2, 16);
-    lfuse_output(graph, "y", lfuse_relu(lfuse_input(graph, "x", LFUSE_F32, 2, LFUSE_DIMS(batch, 8))));
+    lfuse_output(graph, "y", lfuse_relu(lfuse_input(graph, "x", F32(batch, 8))));
     OK(lfuse_plan_create(device, graph, NULL, &plan));
-    OK(lfuse_tensor_create(device, LFUSE_F32, 2, LFUSE_DIMS(4, 8), &x));
-    OK(lfuse_tensor_create(device, LFUSE_F32, 2, LFUSE_DIMS(4, 8), &y));
-    OK(lfuse_tensor_create(other, LFUSE_F32, 2, LFUSE_DIMS(4, 8), &foreign));
+    OK(lfuse_tensor_create(device, F32(4, 8), &x));
+    OK(lfuse_tensor_create(device, F32(4, 8), &y));
+    OK(lfuse_tensor_create(other, F32(4, 8), &foreign));
     OK(lfuse_tensor_fill(x, NULL, 3));
 }
 
@@ -48,8 +38,7 @@ static inline void setup(void)
 static inline void works(void)
 {
     float host[32];
-    lfuse_binding b[2] = {lfuse_bind_tensor("x", x), lfuse_bind_tensor("y", y)};
-    OK(lfuse_plan_run(plan, stream, b, 2));
+    RUN(plan, stream, BIND("x", x), BIND("y", y));
     OK(lfuse_stream_synchronize(stream));
     OK(lfuse_tensor_read(y, NULL, host));
     for (int i = 0; i < 32; i++) ck_assert_float_eq(host[i], 3);
@@ -84,9 +73,8 @@ static inline lfuse_tensor *tensor(lfuse_type type, int rank, const int64_t *sha
 /* A run with these two bindings is refused before anything is launched. */
 static inline void refuse_run(lfuse_binding first, lfuse_binding second, lfuse_status status)
 {
-    lfuse_binding b[2] = {first, second};
     uint64_t before = launches();
-    REFUSED(lfuse_plan_run(plan, stream, b, 2), status);
+    FAILS(status, lfuse_plan_run(plan, stream, BINDINGS(first, second)));
     ck_assert_uint_eq(launches(), before);
 }
 

@@ -58,12 +58,11 @@ TEST(test_no_compiler)
     ck_assert_msg(strstr(facts.unfit, "NVRTC") && strstr(facts.unfit, "libnvrtc.so.13"), "\"%s\"", facts.unfit);
     OK(lfuse__device_count(&count));
     ck_assert_int_eq(count, 0);
-    SAYS("cuda:1: there is no NVRTC");
-    SAYS("libnvrtc12"); /* a package that has one */
-    FAILS(lfuse__device_open(NULL, &device), LFUSE_ERR_NO_DEVICE);
-    SAYS("cuda:0: there is no NVRTC");
-    FAILS(lfuse__device_open("cuda:1", &device), LFUSE_ERR_UNSUPPORTED);
-    SAYS("device cuda:1, Fake 1, cannot be used: there is no NVRTC");
+    ck_says("cuda:1: there is no NVRTC");
+    ck_says("libnvrtc12"); /* a package that has one */
+    SAYS(LFUSE_ERR_NO_DEVICE, lfuse__device_open(NULL, &device), "cuda:0: there is no NVRTC");
+    FAILS(LFUSE_ERR_UNSUPPORTED, lfuse__device_open("cuda:1", &device));
+    ck_says("device cuda:1, Fake 1, cannot be used: there is no NVRTC");
     ck_assert_ptr_null(device);
 }
 
@@ -86,16 +85,15 @@ TEST(test_facts)
     ck_assert_uint_eq(facts.info.max_argument_bytes, lfuse__cu_compiler.version >= 12010 ? 32764 : 4096);
     OK(cuda->memory(dev, &available, &total));
     ck_assert_uint_eq(total, 2 * available);
-    FAILS(cuda->describe(7, &facts), LFUSE_ERR_NO_DEVICE);
-    FAILS(cuda->open(7, &dev), LFUSE_ERR_NO_DEVICE);
-    SAYS("cuDeviceGet(7)");
+    FAILS(LFUSE_ERR_NO_DEVICE, cuda->describe(7, &facts));
+    SAYS(LFUSE_ERR_NO_DEVICE, cuda->open(7, &dev), "cuDeviceGet(7)");
 }
 
 TEST(test_adopt)
 {
     lfuse__bdevice *first = open_device(0), *dev = NULL;
     CUcontext popped;
-    FAILS(cuda->adopt(NULL, NULL, &dev), LFUSE_ERR_INVALID);
+    FAILS(LFUSE_ERR_INVALID, cuda->adopt(NULL, NULL, &dev));
     OK(cuda->adopt(first->context, NULL, &dev));
     objects_own(dev, close_device);
     ck_assert_str_eq(dev->device.facts.info.name, "cuda:0");
@@ -136,7 +134,7 @@ TEST(test_copies)
     OK(cuda->copy_peer(s, m[0], 100, dev, m[0], 0, 16));
     OK(cuda->read(s, m[0], 100, back, 16));
     ck_assert_mem_eq(back, host, 16);
-    FAILS(cuda->copy_peer(s, m[0], 0, dev, far, 0, 16), LFUSE_ERR_DEVICE);
+    FAILS(LFUSE_ERR_DEVICE, cuda->copy_peer(s, m[0], 0, dev, far, 0, 16));
     for (int kind = 0; kind < 3; kind++) cuda->free(m[kind]);
     cuda->free(NULL);
 }
@@ -182,9 +180,9 @@ TEST(test_wrap)
     OK(cuda->wrap(dev, LFUSE_MEMORY_NATIVE, 0, 0, &w));
     cuda->free(w);
     w = NULL;
-    FAILS(cuda->wrap(dev, LFUSE_MEMORY_NATIVE, far->address, 256, &w), LFUSE_ERR_CONTEXT);
-    FAILS(cuda->wrap(dev, LFUSE_MEMORY_POINTER, own->address, 256, &w), LFUSE_ERR_INVALID);
-    FAILS(cuda->wrap(dev, LFUSE_MEMORY_NATIVE, (uint64_t)(uintptr_t)&local, 4, &w), LFUSE_ERR_INVALID);
+    FAILS(LFUSE_ERR_CONTEXT, cuda->wrap(dev, LFUSE_MEMORY_NATIVE, far->address, 256, &w));
+    FAILS(LFUSE_ERR_INVALID, cuda->wrap(dev, LFUSE_MEMORY_POINTER, own->address, 256, &w));
+    FAILS(LFUSE_ERR_INVALID, cuda->wrap(dev, LFUSE_MEMORY_NATIVE, (uint64_t)(uintptr_t)&local, 4, &w));
     ck_assert_ptr_null(w);
     cuda->free(managed);
 }
@@ -210,8 +208,8 @@ TEST(test_wrap_without_context)
     OK(cuda->wrap(dev, LFUSE_MEMORY_NATIVE, own->address, 256, &w));
     cuda->free(w);
     w = NULL;
-    FAILS(cuda->wrap(dev, LFUSE_MEMORY_NATIVE, far->address, 256, &w), LFUSE_ERR_CONTEXT);
-    SAYS("CUDA device 1, not to cuda:0");
+    FAILS(LFUSE_ERR_CONTEXT, cuda->wrap(dev, LFUSE_MEMORY_NATIVE, far->address, 256, &w));
+    ck_says("CUDA device 1, not to cuda:0");
     ck_assert_ptr_null(w);
     lfuse__cu.PointerGetAttribute = attribute_of;
 }
@@ -235,12 +233,12 @@ TEST(test_streams)
     OK(cuda->stream_wrap(dev, cuda->stream_native(s), &w));
     cuda->stream_destroy(w);
     w = NULL;
-    FAILS(cuda->stream_wrap(other, cuda->stream_native(s), &w), LFUSE_ERR_CONTEXT);
+    FAILS(LFUSE_ERR_CONTEXT, cuda->stream_wrap(other, cuda->stream_native(s), &w));
     ck_assert_ptr_null(w);
     OK(cuda->stream_flush(s));
     OK(cuda->stream_query(s));
     arrange("cuStreamQuery:1:600");
-    FAILS(cuda->stream_query(s), LFUSE_NOT_READY);
+    FAILS(LFUSE_NOT_READY, cuda->stream_query(s));
     arrange("");
     cuda->stream_destroy(NULL);
 }
@@ -262,7 +260,7 @@ TEST(test_events)
     OK(cuda->event_create(dev, &a));
     OK(cuda->event_create(dev, &b));
     OK(cuda->event_record(a, s));
-    FAILS(cuda->event_elapsed(a, b, &us), LFUSE_ERR_STATE);
+    FAILS(LFUSE_ERR_STATE, cuda->event_elapsed(a, b, &us));
     ck_assert_double_eq(us, -1);
     OK(cuda->event_record(b, s));
     OK(cuda->event_wait(b, s));
@@ -270,7 +268,7 @@ TEST(test_events)
     OK(cuda->event_elapsed(a, b, &us));
     ck_assert_double_eq(us, 1500);
     arrange("cuEventQuery:1:600");
-    FAILS(cuda->event_query(b), LFUSE_NOT_READY);
+    FAILS(LFUSE_NOT_READY, cuda->event_query(b));
     arrange("");
     cuda->event_destroy(a);
     cuda->event_destroy(b);
@@ -286,7 +284,7 @@ TEST(test_graphs)
     OK(cuda->graph_begin(s));
     OK(cuda->stream_capturing(s, &capturing));
     ck_assert(capturing);
-    FAILS(cuda->stream_sync(s), LFUSE_ERR_STATE);
+    FAILS(LFUSE_ERR_STATE, cuda->stream_sync(s));
     OK(cuda->graph_end(s, &g));
     OK(cuda->graph_launch(s, g));
     OK(cuda->graph_begin(s));
@@ -298,7 +296,7 @@ TEST(test_graphs)
     ck_assert_uint_eq(fake_calls("cuGraphExecDestroy"), 1);
     arrange("cuStreamEndCapture:1:901");
     OK(cuda->graph_begin(s));
-    FAILS(cuda->graph_end(s, &none), LFUSE_ERR_STATE);
+    FAILS(LFUSE_ERR_STATE, cuda->graph_end(s, &none));
     ck_assert_ptr_null(none);
     arrange("");
     OK(cuda->stream_capturing(s, &capturing));
@@ -319,22 +317,21 @@ TEST(test_program)
     NEED_COMPILER();
     OK(cuda->program_key(dev, &key));
     ck_assert_msg(strstr(key.data, "sm_90") && strstr(key.data, "--fmad=false"), "%s", key.data);
-    FAILS(cuda->program_build(dev, "nonsense", &log, &p), LFUSE_ERR_COMPILE);
+    FAILS(LFUSE_ERR_COMPILE, cuda->program_build(dev, "nonsense", &log, &p));
     ck_assert_msg(strstr(log.data, "nonsense") != NULL, "%s", log.data);
     ck_assert_ptr_null(p);
     OK(cuda->program_build(dev, good, &log, &p));
     OK(cuda->program_binary(p, &binary));
     ck_assert_mem_eq(binary.data, "\177ELF", 4);
     OK(cuda->program_load(dev, binary.data, binary.length, &again));
-    FAILS(cuda->kernel_create(p, "missing", &k), LFUSE_ERR_NAME);
-    SAYS("missing");
+    SAYS(LFUSE_ERR_NAME, cuda->kernel_create(p, "missing", &k), "missing");
     OK(cuda->kernel_create(p, "twice_1_0", &k));
     cuda->kernel_destroy(k);
     cuda->program_destroy(p);
     cuda->program_destroy(again);
     cuda->program_destroy(NULL);
-    FAILS(cuda->program_load(dev, "bad", 3, &p), LFUSE_ERR_COMPILE);
-    FAILS(cuda->program_load(dev, "", 0, &p), LFUSE_ERR_COMPILE);
+    FAILS(LFUSE_ERR_COMPILE, cuda->program_load(dev, "bad", 3, &p));
+    FAILS(LFUSE_ERR_COMPILE, cuda->program_load(dev, "", 0, &p));
     lfuse__strbuf_free(&log);
     lfuse__strbuf_free(&binary);
     lfuse__strbuf_free(&key);
@@ -361,7 +358,7 @@ TEST(test_minimal)
     lfuse__nvrtc.CompileProgram = see_options;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         lfuse__cu_compiler.version = cases[i].version;
-        FAILS(lfuse__cuda_compile("", "sm_90", &log, &binary), LFUSE_ERR_COMPILE);
+        FAILS(LFUSE_ERR_COMPILE, lfuse__cuda_compile("", "sm_90", &log, &binary));
         ck_assert_msg(minimal == cases[i].minimal, "version %d", cases[i].version);
     }
     lfuse__nvrtc.CompileProgram = compile;
@@ -393,18 +390,16 @@ TEST(test_launch)
     args.groups = 0;
     OK(cuda->launch(s, k, &args));
     args.groups = (uint64_t)1 << 31;
-    FAILS(cuda->launch(s, k, &args), LFUSE_ERR_OVERFLOW);
+    FAILS(LFUSE_ERR_OVERFLOW, cuda->launch(s, k, &args));
     ck_assert_uint_eq(fake_calls("cuLaunchKernelEx"), 1);
     args.groups = 5;
     arrange("cuLaunchKernelEx:1:2");
-    FAILS(cuda->launch(s, k, &args), LFUSE_ERR_DEVICE_MEMORY);
-    SAYS("cuLaunchKernel of k_2_3, 5 groups of 128");
+    SAYS(LFUSE_ERR_DEVICE_MEMORY, cuda->launch(s, k, &args), "cuLaunchKernel of k_2_3, 5 groups of 128");
     arrange("");
     OK(cuda->pending(dev));
     dev->device.overlap = false;
     arrange("cuLaunchKernel:1:2");
-    FAILS(cuda->launch(s, k, &args), LFUSE_ERR_DEVICE_MEMORY);
-    SAYS("cuLaunchKernel of k_2_3, 5 groups of 128");
+    SAYS(LFUSE_ERR_DEVICE_MEMORY, cuda->launch(s, k, &args), "cuLaunchKernel of k_2_3, 5 groups of 128");
     arrange("");
 }
 
@@ -422,8 +417,7 @@ static void check_resident(lfuse__bdevice *dev, lfuse__bstream *s, lfuse__bkerne
         ck_assert_mem_eq(fake_last()->words, words, sizeof words);
         args.groups = 133;
     }
-    FAILS(cuda->launch(s, k, &args), LFUSE_ERR_UNSUPPORTED);
-    SAYS("same time");
+    SAYS(LFUSE_ERR_UNSUPPORTED, cuda->launch(s, k, &args), "same time");
 }
 
 /* Two launches of five groups, given back as the driver saw the second: with the attribute, or by the older call. */

@@ -9,8 +9,6 @@
 
 enum { MOST_ROWS = 16, SIDE = 64, CANDIDATES = 32, WORKSPACE = 64 << 20 };
 
-#define OK(call) ck_assert_msg((call) == LFUSE_OK, "%s: %s", #call, lfuse__error_message())
-
 static const lfuse__backend *const cuda = &lfuse__backend_cuda;
 
 /* A device with room for A, B, C, the bias and the result, which lies apart from C. */

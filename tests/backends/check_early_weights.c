@@ -9,8 +9,6 @@
 
 enum { ROWS = 64, SIDE = 512, LAYERS = 3, TURNS = 150 };
 
-#define OK(call) ck_assert_msg((call) == LFUSE_OK, "%s: %s", #call, lfuse_last_error())
-
 static lfuse_device *device;
 static lfuse_stream *stream;
 static lfuse_tensor *x, *sums[2], *one, *weights[LAYERS][2];
@@ -18,7 +16,7 @@ static lfuse_tensor *x, *sums[2], *one, *weights[LAYERS][2];
 /* All of it is `value`, or, of `permuted`, one element of each row and column. */
 static lfuse_tensor *tensor_of(int rows, int columns, float value, bool permuted)
 {
-    lfuse_tensor *made = new_tensor(device, LFUSE_F32, 2, LFUSE_DIMS(rows, columns));
+    lfuse_tensor *made = new_tensor(device, F32(rows, columns));
     float *host = new_memory((size_t)(rows * columns) * sizeof *host);
     for (int i = 0; i < rows; i++)
         for (int j = 0; j < columns; j++)
@@ -32,8 +30,8 @@ static lfuse_tensor *tensor_of(int rows, int columns, float value, bool permuted
 static lfuse_plan *plan_step(void)
 {
     lfuse_graph *g = new_graph();
-    lfuse_value from = lfuse_input(g, "from", LFUSE_F32, 2, LFUSE_DIMS(SIDE, SIDE));
-    lfuse_output(g, "to", lfuse_add(from, lfuse_input(g, "one", LFUSE_F32, 2, LFUSE_DIMS(SIDE, SIDE))));
+    lfuse_value from = lfuse_input(g, "from", F32(SIDE, SIDE));
+    lfuse_output(g, "to", lfuse_add(from, lfuse_input(g, "one", F32(SIDE, SIDE))));
     return new_plan(device, g, NULL);
 }
 
@@ -43,11 +41,11 @@ static lfuse_plan *plan_layers(bool first)
     static const char *const names[LAYERS] = {"w0", "w1", "w2"};
     const lfuse_plan_options native = {.provider = LFUSE_PROVIDER_NATIVE};
     lfuse_graph *g = new_graph();
-    lfuse_value h = lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(ROWS, SIDE)), w[LAYERS];
-    for (int i = 0; i < LAYERS; i++) w[i] = lfuse_input(g, names[i], LFUSE_F32, 2, LFUSE_DIMS(SIDE, SIDE));
+    lfuse_value h = lfuse_input(g, "x", F32(ROWS, SIDE)), w[LAYERS];
+    for (int i = 0; i < LAYERS; i++) w[i] = lfuse_input(g, names[i], F32(SIDE, SIDE));
     if (first) w[1] = lfuse_matmul(w[0], w[1]);
     for (int i = first; i < LAYERS; i++) h = lfuse_matmul(h, w[i]);
-    lfuse_output(g, "to", lfuse_add(lfuse_input(g, "from", LFUSE_F32, 2, LFUSE_DIMS(ROWS, SIDE)), h));
+    lfuse_output(g, "to", lfuse_add(lfuse_input(g, "from", F32(ROWS, SIDE)), h));
     return new_plan(device, g, &native);
 }
 
@@ -72,16 +70,11 @@ TEST_LOOP(written_in_front, 0, 2)
     lfuse_plan *step = plan_step(), *layers = plan_layers(_i);
     for (int t = 1; t <= TURNS && expected + (double)t * t * t < 0x1p24; t++, turns++) {
         const int from = (t - 1) % 2, to = t % 2;
-        const lfuse_binding run[] = {lfuse_bind_tensor("x", x), lfuse_bind_tensor("w0", weights[0][to]),
-                                     lfuse_bind_tensor("w1", weights[1][to]), lfuse_bind_tensor("w2", weights[2][to]),
-                                     lfuse_bind_tensor("from", sums[from]), lfuse_bind_tensor("to", sums[to])};
         for (int l = 0; l < LAYERS; l++) {
-            const lfuse_binding write[] = {lfuse_bind_tensor("from", weights[l][from]),
-                                           lfuse_bind_tensor("one", one),
-                                           lfuse_bind_tensor("to", weights[l][to])};
-            OK(lfuse_plan_run(step, stream, write, 3));
+            RUN(step, stream, BIND("from", weights[l][from]), BIND("one", one), BIND("to", weights[l][to]));
         }
-        OK(lfuse_plan_run(layers, stream, run, 6));
+        RUN(layers, stream, BIND("x", x), BIND("w0", weights[0][to]), BIND("w1", weights[1][to]),
+            BIND("w2", weights[2][to]), BIND("from", sums[from]), BIND("to", sums[to]));
         expected += (double)t * t * t;
     }
     ck_assert_int_gt(turns, 60);

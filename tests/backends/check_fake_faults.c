@@ -19,12 +19,10 @@ TEST(test_lost)
     memory_on(dev, 256);
     OK(cuda->pending(dev));
     arrange("cuStreamSynchronize:1:700");
-    FAILS(cuda->stream_sync(s), LFUSE_ERR_DEVICE_LOST);
-    SAYS("cuStreamSynchronize");
-    SAYS("(700)");
+    SAYS(LFUSE_ERR_DEVICE_LOST, cuda->stream_sync(s), "cuStreamSynchronize");
+    ck_says("(700)");
     arrange("");
-    FAILS(cuda->pending(dev), LFUSE_ERR_DEVICE_LOST);
-    SAYS("(700)");
+    SAYS(LFUSE_ERR_DEVICE_LOST, cuda->pending(dev), "(700)");
 }
 
 TEST(test_after_shutdown)
@@ -124,8 +122,7 @@ TEST(test_open_failures)
         char what[64];
         snprintf(what, sizeof what, "%s:1:2", functions[i]);
         arrange(what);
-        FAILS(cuda->open(0, &none), LFUSE_ERR_DEVICE_MEMORY);
-        SAYS(functions[i]);
+        SAYS(LFUSE_ERR_DEVICE_MEMORY, cuda->open(0, &none), functions[i]);
         ck_assert_ptr_null(none);
         ck_assert_int_eq(fake_live(), 0);
     }
@@ -141,8 +138,7 @@ TEST(test_shortage_at_start)
     NEED_OWN_PROCESS();
     for (int i = 0; i < 2; i++) {
         arrange("cuInit:1:2");
-        FAILS(cuda->enumerate(&count, reason, sizeof reason), LFUSE_ERR_DEVICE_MEMORY);
-        SAYS("cuInit");
+        SAYS(LFUSE_ERR_DEVICE_MEMORY, cuda->enumerate(&count, reason, sizeof reason), "cuInit");
         ck_assert_int_eq(count, -1);
         ck_assert_str_eq(reason, "");
     }
@@ -170,7 +166,7 @@ TEST(test_not_described)
         ck_assert_msg(strstr(facts.unfit, functions[i]) != NULL, "%s", facts.unfit);
         snprintf(what, sizeof what, "%s:1:2", functions[i]);
         arrange(what);
-        FAILS(cuda->describe(1, &facts), LFUSE_ERR_DEVICE_MEMORY);
+        FAILS(LFUSE_ERR_DEVICE_MEMORY, cuda->describe(1, &facts));
     }
     arrange("");
     OK(cuda->describe(1, &facts));

@@ -34,8 +34,12 @@ static chain *chain_open(CUstream wrapped, bool own)
 {
     static chain c;
     c = (chain){ .dev = open_device(0) };
-    if (own) c.s = stream_on(c.dev);
-    else OK(cuda->stream_wrap(c.dev, wrapped, &c.s)), objects_own(c.s, destroy_stream);
+    if (own) {
+        c.s = stream_on(c.dev);
+    } else {
+        OK(cuda->stream_wrap(c.dev, wrapped, &c.s));
+        objects_own(c.s, destroy_stream);
+    }
     c.k = kernel_on(c.dev, "k_1_2");
     for (int i = 0; i < 2; i++) c.m[i] = memory_on(c.dev, 256);
     return objects_own(&c, destroy_graph);
@@ -95,13 +99,13 @@ TEST(test_patched_graph)
     OK(cuda->graph_launch(c->s, c->g));
     check_replayed(1, 6, c->m[1], 30, 31);
     check_replayed(2, 9, c->m[1], 70, 71);
-    FAILS(cuda->graph_patch(c->g, 3, c->k, &args), LFUSE_ERR_UNSUPPORTED);
+    FAILS(LFUSE_ERR_UNSUPPORTED, cuda->graph_patch(c->g, 3, c->k, &args));
     args.groups = (uint64_t)1 << 31;
-    FAILS(cuda->graph_patch(c->g, 0, c->k, &args), LFUSE_ERR_OVERFLOW);
+    FAILS(LFUSE_ERR_OVERFLOW, cuda->graph_patch(c->g, 0, c->k, &args));
     args.groups = 1;
     arrange("cuGraphExecKernelNodeSetParams:1:2");
-    FAILS(cuda->graph_patch(c->g, 0, c->k, &args), LFUSE_ERR_DEVICE_MEMORY);
-    SAYS("cuGraphExecKernelNodeSetParams of kernel k_1_2, 1 groups of 96");
+    FAILS(LFUSE_ERR_DEVICE_MEMORY, cuda->graph_patch(c->g, 0, c->k, &args));
+    ck_says("cuGraphExecKernelNodeSetParams of kernel k_1_2, 1 groups of 96");
     arrange("");
     OK(cuda->graph_launch(c->s, c->g));
     check_replayed(0, 5, c->m[1], 30, 30);
@@ -153,8 +157,7 @@ TEST(test_unknown_nodes)
     chain_end(c);
     lfuse__launch_args args = chain_args(c, 2, words);
     OK(cuda->graph_patch(c->g, 0, c->k, &args));
-    FAILS(cuda->graph_patch(c->g, 1, c->k, &args), LFUSE_ERR_UNSUPPORTED);
-    SAYS("k_1_2");
+    SAYS(LFUSE_ERR_UNSUPPORTED, cuda->graph_patch(c->g, 1, c->k, &args), "k_1_2");
 }
 
 static PFN_cuStreamGetCaptureInfo_v11030 capture_info;
@@ -184,7 +187,7 @@ TEST(test_several_nodes)
     chain_end(c);
     lfuse__cu.StreamGetCaptureInfo = capture_info;
     lfuse__launch_args args = chain_args(c, 2, words);
-    FAILS(cuda->graph_patch(c->g, 0, c->k, &args), LFUSE_ERR_UNSUPPORTED);
+    FAILS(LFUSE_ERR_UNSUPPORTED, cuda->graph_patch(c->g, 0, c->k, &args));
 }
 
 /* The legacy default stream cannot be captured: another one is, and the graph runs on the default stream. */
@@ -206,9 +209,9 @@ TEST_LOOP(test_graph_of_default_stream, 0, 2)
     check_replayed(2, 7, c->m[0], 20, 22);
     ck_assert_ptr_eq(fake_last()->stream, defaults[_i]);
     arrange("cuStreamCreate:1:2");
-    FAILS(cuda->graph_begin(c->s), LFUSE_ERR_DEVICE_MEMORY);
+    FAILS(LFUSE_ERR_DEVICE_MEMORY, cuda->graph_begin(c->s));
     arrange("cuStreamBeginCapture:1:2");
-    FAILS(cuda->graph_begin(c->s), LFUSE_ERR_DEVICE_MEMORY);
+    FAILS(LFUSE_ERR_DEVICE_MEMORY, cuda->graph_begin(c->s));
     ck_assert_uint_eq(fake_calls("cuStreamDestroy"), 1);
     ck_assert_ptr_eq(cuda->stream_native(c->s), defaults[_i]);
     arrange("");
@@ -248,9 +251,7 @@ TEST(test_dense_network)
     for (int i = 0; i < 10; i++) {
         static const uint64_t graphs[] = { 0, 0, 1, 2, 3, 3, 3, 4, 5, 6 };
         static const uint64_t captures[] = { 0, 0, 1, 1, 1, 1, 1, 2, 2, 2 };
-        const lfuse_binding bind[] = { lfuse_bind_tensor("x", x[i >= 5]), lfuse_bind_tensor("w", w),
-                                       lfuse_bind_tensor("b", b), lfuse_bind_tensor("y", y) };
-        OK(lfuse_plan_run(plan, s, bind, 4));
+        RUN(plan, s, BIND("x", x[i >= 5]), BIND("w", w), BIND("b", b), BIND("y", y));
         ck_assert_uint_eq(fake_calls("cuGraphLaunch"), graphs[i]);
         ck_assert_uint_eq(fake_calls("cuStreamBeginCapture"), captures[i]);
     }
@@ -283,7 +284,7 @@ TEST(test_captured_network)
     ck_assert_msg(!strncmp(lfuse_plan_text(plan), "(network ", 9), "%s", lfuse_plan_text(plan));
     lfuse_tensor *x = new_tensor(dev, LFUSE_F32, 2, square), *w = new_tensor(dev, LFUSE_F32, 2, square);
     lfuse_tensor *y = new_tensor(dev, LFUSE_F32, 2, square);
-    const lfuse_binding bind[] = { lfuse_bind_tensor("x", x), lfuse_bind_tensor("w", w), lfuse_bind_tensor("y", y) };
+    const lfuse_binding bind[] = { BIND("x", x), BIND("w", w), BIND("y", y) };
     lfuse_instance *instance = new_instance(plan, s, bind, 3);
     fake_reset();
     ck_assert_int_eq(lfuse__cu.StreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL), CUDA_SUCCESS);

@@ -129,7 +129,7 @@ static void check_tf32(lfuse__bdevice *dev, lfuse__bstream *s)
     cut = false;
     data[0][5] = before;
     p.d.type = LFUSE_F64;
-    FAILS(cuda->gemm_candidates(dev, &p.d, 1, &c, &n), LFUSE_ERR_UNSUPPORTED);
+    FAILS(LFUSE_ERR_UNSUPPORTED, cuda->gemm_candidates(dev, &p.d, 1, &c, &n));
 }
 
 TEST_CASE("products", .setup = load_fakes, .teardown = nothing_is_left, .before = test_without_cache, .limit = 120)
@@ -176,21 +176,18 @@ TEST(test_gemm)
     }
     check_tf32(dev, s);
     lfuse__gemm_desc d = { .type = LFUSE_I32, .m = 4, .n = 4, .k = 4, .lda = 4, .ldb = 4, .ldc = 4 };
-    FAILS(cuda->gemm_candidates(dev, &d, 1, &c, &n), LFUSE_ERR_UNSUPPORTED);
-    SAYS("i32");
+    SAYS(LFUSE_ERR_UNSUPPORTED, cuda->gemm_candidates(dev, &d, 1, &c, &n), "i32");
     d.type = LFUSE_F32;
     d.batch = (int64_t)1 << 31, d.stride_c = 16;
-    FAILS(cuda->gemm_candidates(dev, &d, 1, &c, &n), LFUSE_ERR_UNSUPPORTED);
-    SAYS("2147483648");
+    SAYS(LFUSE_ERR_UNSUPPORTED, cuda->gemm_candidates(dev, &d, 1, &c, &n), "2147483648");
     d.batch = d.stride_c = 0;
     d.epilogue = LFUSE__EP_GELU_TANH, d.inputs[LFUSE__INPUT_BIAS].taken = true;
-    FAILS(cuda->gemm_candidates(dev, &d, 1, &c, &n), LFUSE_ERR_UNSUPPORTED);
-    SAYS("gelu");
+    SAYS(LFUSE_ERR_UNSUPPORTED, cuda->gemm_candidates(dev, &d, 1, &c, &n), "gelu");
     d.epilogue = LFUSE__EP_NONE, d.inputs[LFUSE__INPUT_BIAS].taken = false;
     d.type = LFUSE_BF16;
-    FAILS(cuda->gemm_candidates(dev, &d, 1, &c, &n), LFUSE_ERR_UNSUPPORTED); /* the fake knows no bf16 */
+    FAILS(LFUSE_ERR_UNSUPPORTED, cuda->gemm_candidates(dev, &d, 1, &c, &n)); /* the fake knows no bf16 */
     d.type = LFUSE_F32, d.wide = true;
-    FAILS(cuda->gemm_candidates(dev, &d, 1, &c, &n), LFUSE_ERR_UNSUPPORTED);
+    FAILS(LFUSE_ERR_UNSUPPORTED, cuda->gemm_candidates(dev, &d, 1, &c, &n));
     cuda->gemm_destroy(NULL);
 }
 
@@ -218,8 +215,7 @@ TEST(test_scale)
         p.d.batch = 2, p.d.stride_a = 96, p.d.stride_b = 104, p.d.stride_c = 80;
         check_shape(dev, s, &p);
         p.d.has_beta = true;
-        FAILS(cuda->gemm_candidates(dev, &p.d, 1, &c, &n), LFUSE_ERR_UNSUPPORTED);
-        SAYS("beta on the host");
+        SAYS(LFUSE_ERR_UNSUPPORTED, cuda->gemm_candidates(dev, &p.d, 1, &c, &n), "beta on the host");
     }
 }
 
@@ -273,8 +269,7 @@ TEST(test_any_address_within_the_workspace)
     lfuse__gemm_args args = { .alpha = 1, .a = m[0], .b = m[1], .c = m[2] };
     OK(cuda->gemm_run(s, gemm, &args));
     args.a_offset = sizeof(float);
-    FAILS(cuda->gemm_run(s, gemm, &args), LFUSE_ERR_UNSUPPORTED);
-    SAYS("within 0 bytes of workspace");
+    SAYS(LFUSE_ERR_UNSUPPORTED, cuda->gemm_run(s, gemm, &args), "within 0 bytes of workspace");
     cuda->gemm_destroy(gemm);
 }
 
@@ -376,9 +371,7 @@ static int any_size_run(any_size *a, int64_t n)
     const int64_t many = a->open & OPEN_ROWS ? 1 + n % ROWS_OF_MANY : ROWS_IF_NOT, rows = a->batched ? many : n;
     lfuse_tensor *left = tensor_of(a, n, rows, 100), *right = tensor_of(a, n, 100, 130);
     lfuse_tensor *c = tensor_of(a, n, rows, 130);
-    const lfuse_binding bind[] = { lfuse_bind_tensor("a", left), lfuse_bind_tensor("b", right),
-                                   lfuse_bind_tensor("c", c) };
-    OK(lfuse_plan_run(a->plan, a->s, bind, 3));
+    RUN(a->plan, a->s, BIND("a", left), BIND("b", right), BIND("c", c));
     OK(lfuse_stream_synchronize(a->s));
     drop(left), drop(right), drop(c);
     ck_assert_msg(counters_of(a->dev).compiles == a->compiled, "%d compiled", (int)n);
@@ -465,8 +458,7 @@ TEST(test_no_memory)
         const int n = take_all(dev, taken, 256);
         const uint64_t kernels = fake_last()->launches;
         hear(LFUSE_LOG_WARN);
-        OK(lfuse_plan_run(plan, s, BINDINGS(lfuse_bind_tensor("a", ta), lfuse_bind_tensor("b", tb),
-                                            lfuse_bind_tensor("c", tc))));
+        RUN(plan, s, BIND("a", ta), BIND("b", tb), BIND("c", tc));
         hear(LFUSE_LOG_NONE);
         OK(lfuse_stream_synchronize(s));
         ck_heard("products do without workspace");

@@ -53,8 +53,7 @@ static void multiply(lfuse_effort effort, uint64_t *scratch, uint64_t *timed)
     lfuse_plan *plan = new_plan(dev, g, &options);
     lfuse_tensor *a = filled(dev, 2, left, 2), *b = filled(dev, 2, right, 3);
     lfuse_tensor *c = new_tensor(dev, LFUSE_F32, 2, result);
-    OK(lfuse_plan_run(plan, s, BINDINGS(lfuse_bind_tensor("a", a), lfuse_bind_tensor("b", b),
-                                        lfuse_bind_tensor("c", c))));
+    RUN(plan, s, BIND("a", a), BIND("b", b), BIND("c", c));
     OK(lfuse_stream_synchronize(s));
     OK(lfuse_tensor_read(c, NULL, got));
     for (int i = 0; i < 64; i++) ck_assert(got[i] == 48);
@@ -152,8 +151,7 @@ TEST(test_trial)
     lfuse_plan *plan = new_plan(dev, g, &options);
     lfuse_tensor *a = filled(dev, 2, left, 2), *b = filled(dev, 2, right, 3), *bias = filled(dev, 1, &right[1], 5);
     lfuse_tensor *c = new_tensor(dev, LFUSE_F32, 2, result);
-    OK(lfuse_plan_run(plan, s, BINDINGS(lfuse_bind_tensor("a", a), lfuse_bind_tensor("b", b),
-                                        lfuse_bind_tensor("bias", bias), lfuse_bind_tensor("c", c))));
+    RUN(plan, s, BIND("a", a), BIND("b", b), BIND("bias", bias), BIND("c", c));
     OK(lfuse_stream_synchronize(s));
     OK(lfuse_tensor_read(c, NULL, got));
     for (int i = 0; i < 64; i++) ck_assert(got[i] == 53);
@@ -183,12 +181,9 @@ static void tile(lfuse_provider provider, bool layer, const char *quick, char *c
         lfuse_stream *s = new_stream(dev);
         lfuse_tensor *a = new_tensor(dev, LFUSE_F32, 2, left), *b = new_tensor(dev, LFUSE_F32, 2, right);
         lfuse_tensor *bias = new_tensor(dev, LFUSE_F32, 1, &right[1]), *c = new_tensor(dev, LFUSE_F32, 2, left);
-        const lfuse_binding bind[] = { lfuse_bind_tensor("a", a), lfuse_bind_tensor("b", b),
-                                       lfuse_bind_tensor("bias", bias), lfuse_bind_tensor("by", a),
-                                       lfuse_bind_tensor("c", c) };
         lfuse_plan *plan = new_plan(dev, g, &options);
         uint64_t timed = fake_calls("cuEventElapsedTime");
-        OK(lfuse_plan_run(plan, s, bind, 5));
+        RUN(plan, s, BIND("a", a), BIND("b", b), BIND("bias", bias), BIND("by", a), BIND("c", c));
         OK(lfuse_stream_synchronize(s));
         timed = fake_calls("cuEventElapsedTime") - timed;
         ck_assert_msg((timed > 0) == (effort == LFUSE_EFFORT_MEASURE), "effort %d: %d times", (int)effort, (int)timed);
@@ -263,11 +258,9 @@ static const fakecuda_launch *run_network(lfuse_effort effort, uint64_t disable,
     lfuse_stream *s = new_stream(dev);
     lfuse_tensor *x = new_tensor(dev, LFUSE_F32, 2, row), *w = new_tensor(dev, LFUSE_F32, 2, square);
     lfuse_tensor *y = new_tensor(dev, LFUSE_F32, 2, row);
-    const lfuse_binding bind[] = { lfuse_bind_tensor("x", x), lfuse_bind_tensor("w0", w), lfuse_bind_tensor("w1", w),
-                                   lfuse_bind_tensor("w2", w), lfuse_bind_tensor("y", y) };
     lfuse_plan *plan = new_plan(dev, g, &options);
     uint64_t before = fake_calls("cuEventElapsedTime");
-    OK(lfuse_plan_run(plan, s, bind, 5));
+    RUN(plan, s, BIND("x", x), BIND("w0", w), BIND("w1", w), BIND("w2", w), BIND("y", y));
     OK(lfuse_stream_synchronize(s));
     *timed = fake_calls("cuEventElapsedTime") > before;
     drop_all();

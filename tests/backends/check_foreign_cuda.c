@@ -20,13 +20,12 @@ static bool found;
 
 #define SKIP_WITHOUT_CUDA()                                                                                            \
     if (!found) TEST_SKIP("no CUDA device")
-#define OK(call) ck_assert_msg((call) == LFUSE_OK, "%s: %s", #call, lfuse_last_error())
 #define CU(call) ck_assert_int_eq(lfuse__cu.call, CUDA_SUCCESS)
 
 static lfuse_plan *make_plan(lfuse_device *on)
 {
     lfuse_graph *g = lfuse_graph_create();
-    lfuse_value v = lfuse_input(g, "x", LFUSE_F32, 1, LFUSE_DIMS(N));
+    lfuse_value v = lfuse_input(g, "x", F32(N));
     lfuse_output(g, "y", lfuse_add(lfuse_mul(v, v), lfuse_constant(g, 1)));
     lfuse_plan *made = new_plan(on, g, NULL);
     lfuse_graph_destroy(g);
@@ -71,11 +70,10 @@ static void open_all(void)
     CU(MemAlloc(&out, N * sizeof(float)));
     CU(CtxPopCurrent(&popped));
     OK(lfuse_stream_wrap(device, stream, &wrapped));
-    OK(lfuse_tensor_wrap(device, LFUSE_MEMORY_NATIVE, in, N * sizeof(float), LFUSE_F32, 1, LFUSE_DIMS(N), NULL, 0, &x));
-    OK(lfuse_tensor_wrap(device, LFUSE_MEMORY_NATIVE, out, N * sizeof(float), LFUSE_F32, 1, LFUSE_DIMS(N), NULL, 0,
-                         &y));
+    OK(lfuse_tensor_wrap(device, LFUSE_MEMORY_NATIVE, in, N * sizeof(float), F32(N), NULL, 0, &x));
+    OK(lfuse_tensor_wrap(device, LFUSE_MEMORY_NATIVE, out, N * sizeof(float), F32(N), NULL, 0, &y));
     plan = make_plan(device);
-    bound[0] = lfuse_bind_tensor("x", x), bound[1] = lfuse_bind_tensor("y", y);
+    bound[0] = BIND("x", x), bound[1] = BIND("y", y);
     CU(CtxPushCurrent(context));
 }
 
@@ -168,9 +166,9 @@ static lfuse_tensor *make_weights(int layer)
 static lfuse_plan *make_network(void)
 {
     lfuse_graph *g = new_graph();
-    lfuse_value v = lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(ROWS, WIDTH));
-    v = lfuse_relu(lfuse_matmul(v, lfuse_frozen(g, "v", LFUSE_F32, 2, LFUSE_DIMS(WIDTH, HIDDEN))));
-    lfuse_output(g, "y", lfuse_matmul(v, lfuse_frozen(g, "w", LFUSE_F32, 2, LFUSE_DIMS(HIDDEN, WIDTH))));
+    lfuse_value v = lfuse_input(g, "x", F32(ROWS, WIDTH));
+    v = lfuse_relu(lfuse_matmul(v, lfuse_frozen(g, "v", F32(WIDTH, HIDDEN))));
+    lfuse_output(g, "y", lfuse_matmul(v, lfuse_frozen(g, "w", F32(HIDDEN, WIDTH))));
     return new_plan(device, g, NULL);
 }
 
@@ -203,8 +201,7 @@ TEST(captured_network)
     OK(lfuse_tensor_wrap(device, LFUSE_MEMORY_NATIVE, in, N * sizeof(float), LFUSE_F32, 2, shape, NULL, 0, &x2));
     OK(lfuse_tensor_wrap(device, LFUSE_MEMORY_NATIVE, out, N * sizeof(float), LFUSE_F32, 2, shape, NULL, 0, &y2));
     own_tensor(x2), own_tensor(y2);
-    const lfuse_binding bindings[4] = {lfuse_bind_tensor("x", x2), lfuse_bind_tensor("v", v),
-                                       lfuse_bind_tensor("w", w), lfuse_bind_tensor("y", y2)};
+    const lfuse_binding bindings[4] = {BIND("x", x2), BIND("v", v), BIND("w", w), BIND("y", y2)};
     ck_assert_msg(!strncmp(lfuse_plan_text(network), "(network ", 9), "%s", lfuse_plan_text(network));
     lfuse_instance *instance = new_instance(network, wrapped, bindings, 4);
     CUgraphExec exec = captured(instance, bindings, 4);
@@ -222,16 +219,14 @@ static lfuse_plan *make_chain(void)
 {
     const lfuse_plan_options apart = {.disable = LFUSE_NO_POINTWISE_FUSION};
     lfuse_graph *g = new_graph();
-    lfuse_value v = lfuse_input(g, "x", LFUSE_F32, 1, LFUSE_DIMS(N));
+    lfuse_value v = lfuse_input(g, "x", F32(N));
     lfuse_output(g, "y", lfuse_relu(lfuse_add(lfuse_mul(v, lfuse_scalar(g, "scale")), lfuse_constant(g, 1))));
     return new_plan(device, g, &apart);
 }
 
 static void run_chain(lfuse_plan *chain, lfuse_stream *on, float scale)
 {
-    lfuse_binding bindings[3] = {lfuse_bind_tensor("x", x), lfuse_bind_tensor("y", y),
-                                 lfuse_bind_scalar("scale", scale)};
-    OK(lfuse_plan_run(chain, on, bindings, 3));
+    RUN(chain, on, BIND("x", x), BIND("y", y), lfuse_bind_scalar("scale", scale));
 }
 
 static void expect_chain(float start, float scale)
@@ -389,20 +384,20 @@ TEST(adopted_context)
     OK(lfuse_device_adopt("cuda", own, NULL, &adopted));
     objects_own(adopted, objects_destroy_device);
     lfuse_stream *s = new_stream(adopted);
-    lfuse_tensor *a = new_tensor(adopted, LFUSE_F32, 1, LFUSE_DIMS(N));
-    lfuse_tensor *b = new_tensor(adopted, LFUSE_F32, 1, LFUSE_DIMS(N));
+    lfuse_tensor *a = new_tensor(adopted, F32(N));
+    lfuse_tensor *b = new_tensor(adopted, F32(N));
     OK(lfuse_tensor_fill(a, NULL, 2));
     lfuse_plan *here = make_plan(adopted);
-    lfuse_binding bindings[2] = {lfuse_bind_tensor("x", a), lfuse_bind_tensor("y", b)};
+    lfuse_binding bindings[2] = {BIND("x", a), BIND("y", b)};
     OK(lfuse_plan_run(here, s, bindings, 2));
     OK(lfuse_stream_synchronize(s));
     OK(lfuse_tensor_read(b, NULL, host));
     for (int i = 0; i < N; i++) ck_assert_float_eq(host[i], 5);
-    ck_assert_int_eq(lfuse_tensor_wrap(adopted, LFUSE_MEMORY_NATIVE, in, 0, LFUSE_F32, 1, LFUSE_DIMS(N), NULL, 0,
+    ck_assert_int_eq(lfuse_tensor_wrap(adopted, LFUSE_MEMORY_NATIVE, in, 0, F32(N), NULL, 0,
                                        &foreign), LFUSE_ERR_CONTEXT);
     lfuse_stream *other;
     ck_assert_int_eq(lfuse_stream_wrap(adopted, stream, &other), LFUSE_ERR_CONTEXT);
-    bindings[0] = lfuse_bind_tensor("x", x);
+    bindings[0] = BIND("x", x);
     ck_assert_int_eq(lfuse_plan_run(here, s, bindings, 2), LFUSE_ERR_CONTEXT);
     drop_all();
     ck_assert_int_eq(destroy(own), CUDA_SUCCESS);
@@ -418,10 +413,8 @@ TEST(managed_pointer)
     CU(MemAllocManaged(&managed, N * sizeof(float), CU_MEM_ATTACH_GLOBAL));
     float *host = (float *)(uintptr_t)managed;
     for (int i = 0; i < N; i++) host[i] = (float)i;
-    OK(lfuse_tensor_wrap(device, LFUSE_MEMORY_POINTER, managed, N * sizeof(float), LFUSE_F32, 1, LFUSE_DIMS(N), NULL, 0,
-                         &t));
-    lfuse_binding bindings[2] = {lfuse_bind_tensor("x", t), lfuse_bind_tensor("y", y)};
-    OK(lfuse_plan_run(plan, wrapped, bindings, 2));
+    OK(lfuse_tensor_wrap(device, LFUSE_MEMORY_POINTER, managed, N * sizeof(float), F32(N), NULL, 0, &t));
+    RUN(plan, wrapped, BIND("x", t), BIND("y", y));
     expect(0);
     lfuse_tensor_destroy(t);
     OK(lfuse_stream_synchronize(wrapped));

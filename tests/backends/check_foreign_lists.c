@@ -11,7 +11,6 @@
 
 enum { N = 1000, MEMBERS = 40, ROUNDS = 4 };
 
-#define OK(call) ck_assert_msg((call) == LFUSE_OK, "%s: %s", #call, lfuse_last_error())
 #define CL(call) ck_assert_int_eq(lfuse__cl.call, CL_SUCCESS)
 
 typedef struct scene {
@@ -45,8 +44,8 @@ static void make_member(scene *s, int i)
         CL(ReleaseMemObject(s->buffers[i]));
         s->buffers[i] = part;
     }
-    OK(lfuse_tensor_wrap(s->device, LFUSE_MEMORY_NATIVE, (uint64_t)(uintptr_t)s->buffers[i], 0, LFUSE_F32, 1,
-                         LFUSE_DIMS(N), NULL, 0, &s->tensors[i]));
+    OK(lfuse_tensor_wrap(s->device, LFUSE_MEMORY_NATIVE, (uint64_t)(uintptr_t)s->buffers[i], 0, F32(N), NULL, 0,
+                         &s->tensors[i]));
 }
 
 static void set_up(scene *s, cl_device_id id)

@@ -8,7 +8,6 @@
 
 enum { N = 1000 };
 
-#define OK(call) ck_assert_msg((call) == LFUSE_OK, "%s: %s", #call, lfuse_last_error())
 #define CL(call) ck_assert_int_eq(lfuse__cl.call, CL_SUCCESS)
 
 static cl_context make_context(cl_device_id id)
@@ -71,11 +70,10 @@ static void run_on_queue(cl_context context, cl_device_id id, cl_command_queue q
     ck_assert_ptr_eq(lfuse_stream_native(stream), queue);
     lfuse_tensor *x = wrap(device, in, N, 0), *y = wrap(device, out, N, 0);
     lfuse_plan *plan = make_plan(device, N);
-    lfuse_binding bindings[2] = {lfuse_bind_tensor("x", x), lfuse_bind_tensor("y", y)};
     for (int round = 0; round < 3; round++) {
         for (int i = 0; i < N; i++) host[i] = (float)(i + round);
         CL(EnqueueWriteBuffer(queue, in, CL_TRUE, 0, sizeof host, host, 0, NULL, NULL));
-        OK(lfuse_plan_run(plan, stream, bindings, 2));
+        RUN(plan, stream, BIND("x", x), BIND("y", y));
         OK(lfuse_stream_synchronize(stream));
         CL(EnqueueReadBuffer(queue, out, CL_TRUE, 0, sizeof host, host, 0, NULL, NULL));
         for (int i = 0; i < N; i++) ck_assert_float_eq(host[i], 3.0f * (float)(i + round));
@@ -117,8 +115,8 @@ TEST(other_context_refused)
         lfuse_stream *stream;
         lfuse_tensor *t;
         ck_assert_int_eq(lfuse_stream_wrap(device, queue, &stream), LFUSE_ERR_CONTEXT);
-        ck_assert_int_eq(lfuse_tensor_wrap(device, LFUSE_MEMORY_NATIVE, (uint64_t)(uintptr_t)buffer, 0, LFUSE_F32, 1,
-                                           LFUSE_DIMS(N), NULL, 0, &t), LFUSE_ERR_CONTEXT);
+        ck_assert_int_eq(lfuse_tensor_wrap(device, LFUSE_MEMORY_NATIVE, (uint64_t)(uintptr_t)buffer, 0, F32(N), NULL, 0,
+                                           &t), LFUSE_ERR_CONTEXT);
         drop(device);
         CL(ReleaseMemObject(buffer));
         CL(ReleaseCommandQueue(queue));
@@ -139,13 +137,13 @@ TEST(overlap_in_one_buffer)
         lfuse_tensor *low = wrap(device, buffer, N / 2, 0), *high = wrap(device, buffer, N / 2, N / 2),
                      *middle = wrap(device, buffer, N / 2, N / 4), *beyond;
         lfuse_plan *plan = make_plan(device, N / 2);
-        lfuse_binding bindings[2] = {lfuse_bind_tensor("x", low), lfuse_bind_tensor("y", high)};
+        lfuse_binding bindings[2] = {BIND("x", low), BIND("y", high)};
         OK(lfuse_tensor_fill(low, NULL, 1));
         OK(lfuse_plan_run(plan, stream, bindings, 2));
-        bindings[1] = lfuse_bind_tensor("y", middle);
+        bindings[1] = BIND("y", middle);
         ck_assert_int_eq(lfuse_plan_run(plan, stream, bindings, 2), LFUSE_ERR_OVERLAP);
-        ck_assert_int_eq(lfuse_tensor_wrap(device, LFUSE_MEMORY_NATIVE, (uint64_t)(uintptr_t)buffer, 0, LFUSE_F32, 1,
-                                           LFUSE_DIMS(N), NULL, 1, &beyond), LFUSE_ERR_SHAPE);
+        ck_assert_int_eq(lfuse_tensor_wrap(device, LFUSE_MEMORY_NATIVE, (uint64_t)(uintptr_t)buffer, 0, F32(N), NULL, 1,
+                                           &beyond), LFUSE_ERR_SHAPE);
         OK(lfuse_stream_synchronize(stream));
         drop_all();
         CL(ReleaseMemObject(buffer));
@@ -167,13 +165,12 @@ TEST(shared_pointer)
             float *memory = lfuse__cl.SVMAlloc(context, CL_MEM_READ_WRITE, 2 * N * sizeof(float), 0);
             ck_assert_ptr_nonnull(memory);
             OK(lfuse_tensor_wrap(device, LFUSE_MEMORY_POINTER, (uint64_t)(uintptr_t)memory, N * sizeof(float),
-                                 LFUSE_F32, 1, LFUSE_DIMS(N), NULL, 0, &x));
+                                 F32(N), NULL, 0, &x));
             OK(lfuse_tensor_wrap(device, LFUSE_MEMORY_POINTER, (uint64_t)(uintptr_t)(memory + N), N * sizeof(float),
-                                 LFUSE_F32, 1, LFUSE_DIMS(N), NULL, 0, &y));
+                                 F32(N), NULL, 0, &y));
             OK(lfuse_tensor_fill(x, NULL, 4));
             lfuse_plan *plan = make_plan(device, N);
-            lfuse_binding bindings[2] = {lfuse_bind_tensor("x", x), lfuse_bind_tensor("y", y)};
-            OK(lfuse_plan_run(plan, stream, bindings, 2));
+            RUN(plan, stream, BIND("x", x), BIND("y", y));
             OK(lfuse_stream_synchronize(stream));
             OK(lfuse_tensor_read(y, NULL, host));
             for (int i = 0; i < N; i++) ck_assert_float_eq(host[i], 12);

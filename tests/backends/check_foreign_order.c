@@ -11,7 +11,6 @@
 
 enum { N = 1 << 18, GRAPHS = 2, TURNS = 200, GROUP = 256 };
 
-#define OK(call) ck_assert_msg((call) == LFUSE_OK, "%s: %s", #call, lfuse_last_error())
 #define CU(call) ck_assert_int_eq(lfuse__cu.call, CUDA_SUCCESS)
 #define SKIP_WITHOUT_CUDA()                                                                                            \
     if (!found) TEST_SKIP("no CUDA device")
@@ -31,7 +30,7 @@ static float host[N];
 static lfuse_plan *make_plan(int which)
 {
     lfuse_graph *g = lfuse_graph_create();
-    lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 1, LFUSE_DIMS(N));
+    lfuse_value x = lfuse_input(g, "x", F32(N));
     lfuse_value y = lfuse_add(lfuse_flip(x, 1, (const int[]){0}), lfuse_constant(g, 1));
     if (which) y = lfuse_add(y, lfuse_mul(lfuse_amax(x, 1, (const int[]){0}, true), lfuse_constant(g, 0)));
     lfuse_output(g, "y", y);
@@ -57,8 +56,7 @@ static void open_all(void)
     CU(CtxPushCurrent(context));
     for (int i = 0; i < 2; i++) {
         CU(MemAlloc(&memory[i], sizeof host));
-        OK(lfuse_tensor_wrap(device, LFUSE_MEMORY_NATIVE, memory[i], sizeof host, LFUSE_F32, 1, LFUSE_DIMS(N), NULL, 0,
-                             &tensors[i]));
+        OK(lfuse_tensor_wrap(device, LFUSE_MEMORY_NATIVE, memory[i], sizeof host, F32(N), NULL, 0, &tensors[i]));
     }
     for (int i = 0; i < GRAPHS; i++) plans[i] = make_plan(i);
     open_streams(CU_STREAM_NON_BLOCKING);
@@ -83,8 +81,7 @@ static void close_all(void)
 
 static lfuse_status turn(lfuse_plan *plan, lfuse_stream *s, int from)
 {
-    lfuse_binding bindings[2] = {lfuse_bind_tensor("x", tensors[from]), lfuse_bind_tensor("y", tensors[1 - from])};
-    return lfuse_plan_run(plan, s, bindings, 2);
+    return lfuse_plan_run(plan, s, BINDINGS(BIND("x", tensors[from]), BIND("y", tensors[1 - from])));
 }
 
 /* An event of the one stream, for which the other waits. */

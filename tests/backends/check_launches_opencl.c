@@ -6,8 +6,6 @@
 #include "tests/support/main.h"
 #include "tests/support/objects.h"
 
-#define OK(call) ck_assert_msg((call) == LFUSE_OK, "%s: %s", #call, lfuse_last_error())
-
 static lfuse_layer_calls_t *calls;
 
 /* Five dependent functions, each its own kernel or all in one. */
@@ -15,15 +13,15 @@ static void count(lfuse_device *device, unsigned disable, uint64_t expected)
 {
     lfuse_plan_options options = {.disable = disable};
     lfuse_graph *g = new_graph();
-    lfuse_value v = lfuse_input(g, "x", LFUSE_F32, 1, LFUSE_DIMS(1000));
+    lfuse_value v = lfuse_input(g, "x", F32(1000));
     for (int i = 0; i < 5; i++) v = lfuse_tanh(v);
     lfuse_output(g, "y", v);
     lfuse_stream *stream = new_stream(device);
-    lfuse_tensor *x = new_tensor(device, LFUSE_F32, 1, LFUSE_DIMS(1000));
-    lfuse_tensor *y = new_tensor(device, LFUSE_F32, 1, LFUSE_DIMS(1000));
+    lfuse_tensor *x = new_tensor(device, F32(1000));
+    lfuse_tensor *y = new_tensor(device, F32(1000));
     OK(lfuse_tensor_fill(x, NULL, 1));
     lfuse_plan *plan = new_plan(device, g, &options);
-    lfuse_binding b[2] = {lfuse_bind_tensor("x", x), lfuse_bind_tensor("y", y)};
+    lfuse_binding b[2] = {BIND("x", x), BIND("y", y)};
     OK(lfuse_plan_run(plan, stream, b, 2));
     lfuse_device_counters before = counters_of(device);
     long outside = calls("clEnqueueNDRangeKernel");

@@ -15,13 +15,13 @@ TEST_LOOP(test_enumerate, 0, device_count > 0)
     int count = -1;
 
     layer.arm("clGetDeviceIDs", 1, 0, CL_OUT_OF_HOST_MEMORY);
-    REFUSED(LFUSE_ERR_MEMORY, b->enumerate(&count, reason, sizeof reason));
+    FAILS(LFUSE_ERR_MEMORY, b->enumerate(&count, reason, sizeof reason));
     ck_assert_int_eq(count, -1);
     layer.arm(NULL, 0, 0, 0);
     OK(b->enumerate(&count, reason, sizeof reason));
     ck_assert_int_eq(count, device_count);
-    REFUSED(LFUSE_ERR_NO_DEVICE, b->describe(count, &(lfuse__facts){ 0 }));
-    REFUSED(LFUSE_ERR_NO_DEVICE, b->describe(-1, &(lfuse__facts){ 0 }));
+    FAILS(LFUSE_ERR_NO_DEVICE, b->describe(count, &(lfuse__facts){ 0 }));
+    FAILS(LFUSE_ERR_NO_DEVICE, b->describe(-1, &(lfuse__facts){ 0 }));
 }
 
 TEST_LOOP(test_facts, 0, device_count > 0)
@@ -97,7 +97,7 @@ TEST_LOOP(test_memory, 0, device_count)
     OK(b->memory(t.dev, &before, &total));
     check_memory(LFUSE__ALLOC_DEVICE);
     if (f.info.svm) check_memory(LFUSE__ALLOC_UNIFIED);
-    else REFUSED(LFUSE_ERR_UNSUPPORTED, b->alloc(t.dev, LFUSE__ALLOC_UNIFIED, 64, &m));
+    else FAILS(LFUSE_ERR_UNSUPPORTED, b->alloc(t.dev, LFUSE__ALLOC_UNIFIED, 64, &m));
 
     OK(b->alloc(t.dev, LFUSE__ALLOC_PINNED, 64, &m));
     OK(b->alloc(t.dev, LFUSE__ALLOC_DEVICE, 64, &d));
@@ -113,17 +113,17 @@ TEST_LOOP(test_memory, 0, device_count)
     OK(b->copy(t.s, m, 0, d, 28, 8));
     OK(b->stream_sync(t.s));
     ck_assert(((float *)info.host)[0] == 7.0f && ((float *)info.host)[1] == 0.0f);
-    REFUSED(LFUSE_ERR_UNSUPPORTED, launch(t.s, t.twice, 16, &m, 1, NULL, 0));
+    FAILS(LFUSE_ERR_UNSUPPORTED, launch(t.s, t.twice, 16, &m, 1, NULL, 0));
     b->free(d);
     b->free(m);
     OK(b->memory(t.dev, &after, &total));
     ck_assert_uint_eq(after, before);
 
     layer.arm("clCreateBuffer", 1, 0, CL_MEM_OBJECT_ALLOCATION_FAILURE);
-    REFUSED(LFUSE_ERR_DEVICE_MEMORY, b->alloc(t.dev, LFUSE__ALLOC_DEVICE, 64, &m));
+    FAILS(LFUSE_ERR_DEVICE_MEMORY, b->alloc(t.dev, LFUSE__ALLOC_DEVICE, 64, &m));
     layer.arm("clEnqueueWriteBuffer", 1, 0, CL_OUT_OF_RESOURCES);
     OK(b->alloc(t.dev, LFUSE__ALLOC_DEVICE, 64, &m));
-    REFUSED(LFUSE_ERR_DEVICE_MEMORY, b->write(t.s, m, 0, in, 64));
+    FAILS(LFUSE_ERR_DEVICE_MEMORY, b->write(t.s, m, 0, in, 64));
     layer.arm(NULL, 0, 0, 0);
     OK(b->pending(t.dev));
     b->free(m);
@@ -161,7 +161,7 @@ TEST_LOOP(test_kinds_by_turns, 0, device_count)
 
     OK(launch(t.s, t.axpy, 4, (lfuse__bmem *[]){ y, x[SHARED] }, 2, words, 2));
     layer.arm("clCreateKernel", 1, 0, CL_OUT_OF_HOST_MEMORY);
-    REFUSED(LFUSE_ERR_MEMORY, launch(t.s, t.axpy, 4, (lfuse__bmem *[]){ y, x[BUFFER] }, 2, words, 2));
+    FAILS(LFUSE_ERR_MEMORY, launch(t.s, t.axpy, 4, (lfuse__bmem *[]){ y, x[BUFFER] }, 2, words, 2));
     layer.arm(NULL, 0, 0, 0);
     OK(launch(t.s, t.axpy, 4, (lfuse__bmem *[]){ y, x[BUFFER] }, 2, words, 2));
     read_all(t.s, y, 0, in, sizeof in);
@@ -191,9 +191,9 @@ TEST_LOOP(test_wrap, 0, device_count)
     ck_assert_uint_eq(info.space, f.addresses ? 0 : HANDLE(buffer));
     ck_assert(f.addresses ? info.address != 0 : info.address == 0);
     uint64_t address = info.address;
-    REFUSED(LFUSE_ERR_SHAPE, b->wrap(t.dev, LFUSE_MEMORY_NATIVE, HANDLE(buffer), sizeof values + 1, &part));
-    REFUSED(LFUSE_ERR_CONTEXT, b->wrap(other.dev, LFUSE_MEMORY_NATIVE, HANDLE(buffer), 0, &part));
-    REFUSED(LFUSE_ERR_INVALID, b->wrap(t.dev, LFUSE_MEMORY_NATIVE, 0, 0, &part));
+    FAILS(LFUSE_ERR_SHAPE, b->wrap(t.dev, LFUSE_MEMORY_NATIVE, HANDLE(buffer), sizeof values + 1, &part));
+    FAILS(LFUSE_ERR_CONTEXT, b->wrap(other.dev, LFUSE_MEMORY_NATIVE, HANDLE(buffer), 0, &part));
+    FAILS(LFUSE_ERR_INVALID, b->wrap(t.dev, LFUSE_MEMORY_NATIVE, 0, 0, &part));
 
     cl_mem sub = sub_buffer(buffer, 4096, 2048);
     OK(b->wrap(t.dev, LFUSE_MEMORY_NATIVE, HANDLE(sub), 0, &part));
@@ -224,7 +224,7 @@ TEST_LOOP(test_wrap, 0, device_count)
         b->free(m);
         lfuse__cl.SVMFree(t.dev->context, pointer);
     } else {
-        REFUSED(LFUSE_ERR_UNSUPPORTED, b->wrap(t.dev, LFUSE_MEMORY_POINTER, HANDLE(values), 0, &m));
+        FAILS(LFUSE_ERR_UNSUPPORTED, b->wrap(t.dev, LFUSE_MEMORY_POINTER, HANDLE(values), 0, &m));
     }
     tear_down(&other);
 }
@@ -271,16 +271,16 @@ TEST_LOOP(test_launch, 0, device_count)
     /* An argument that could not be set is set by the next launch. */
     words[0] = 2, words[1] = 0;
     layer.arm("clSetKernelArg", 2, 0, CL_OUT_OF_HOST_MEMORY);
-    REFUSED(LFUSE_ERR_MEMORY, launch(t.s, t.axpy, N, (lfuse__bmem *[]){ y, x }, 2, words, 2));
+    FAILS(LFUSE_ERR_MEMORY, launch(t.s, t.axpy, N, (lfuse__bmem *[]){ y, x }, 2, words, 2));
     layer.arm(NULL, 0, 0, 0);
     OK(b->fill(t.s, y, 0, 0, 4, sizeof in));
     OK(launch(t.s, t.axpy, N, (lfuse__bmem *[]){ y, x }, 2, words, 2));
     read_all(t.s, y, 0, in, sizeof in);
     for (int i = 0; i < N; i++) ck_assert(in[i] == (float)(2 * i));
 
-    REFUSED(LFUSE_ERR_NAME, b->kernel_create(t.program, "absent", &k));
-    REFUSED(LFUSE_ERR_OVERFLOW, b->launch(t.s, t.twice, &(lfuse__launch_args){ .groups = UINT64_MAX, .group = 4,
-                                                                               .nbuffers = 1, .buffers = &y }));
+    FAILS(LFUSE_ERR_NAME, b->kernel_create(t.program, "absent", &k));
+    FAILS(LFUSE_ERR_OVERFLOW, b->launch(t.s, t.twice, &(lfuse__launch_args){ .groups = UINT64_MAX, .group = 4,
+                                                                             .nbuffers = 1, .buffers = &y }));
     b->free(y);
     b->free(x);
 }
@@ -301,8 +301,8 @@ TEST_LOOP(test_refused_argument, 0, device_count)
     OK(launch(t.s, t.axpy, 4, (lfuse__bmem *[]){ y, x }, 2, words, 2));
     for (int changed = BUFFER; changed <= WORDS; changed++) {
         layer.arm("clSetKernelArg", 1, 0, CL_OUT_OF_HOST_MEMORY);
-        REFUSED(LFUSE_ERR_MEMORY, launch(t.s, t.axpy, 4, (lfuse__bmem *[]){ y, changed == BUFFER ? NULL : x }, 2,
-                                         changed == WORDS ? others : words, 2));
+        FAILS(LFUSE_ERR_MEMORY, launch(t.s, t.axpy, 4, (lfuse__bmem *[]){ y, changed == BUFFER ? NULL : x }, 2,
+                                       changed == WORDS ? others : words, 2));
         layer.arm(NULL, 0, 0, 0);
         OK(launch(t.s, t.axpy, 4, (lfuse__bmem *[]){ y, x }, 2, words, 2));
     }
@@ -361,7 +361,7 @@ TEST_LOOP(test_program, 0, device_count)
     float in[4] = { 0, 1, 2, 3 };
 
     set_up(&t, _i);
-    REFUSED(LFUSE_ERR_COMPILE, b->program_build(t.dev, "__kernel void f() { absent_name(1); }", &log, &p));
+    FAILS(LFUSE_ERR_COMPILE, b->program_build(t.dev, "__kernel void f() { absent_name(1); }", &log, &p));
     ck_assert_msg(strstr(log.data, "absent_name") != NULL, "log: %s", log.data);
     OK(b->program_binary(t.program, &binary));
     ck_assert_uint_gt(binary.length, 0);
@@ -425,12 +425,12 @@ TEST_LOOP(test_stream, 0, device_count)
         if (queue == NULL) continue; /* out-of-order queues are optional */
         OK(b->stream_wrap(t.dev, queue, &s));
         ck_assert_ptr_eq(b->stream_native(s), queue);
-        REFUSED(LFUSE_ERR_CONTEXT, b->stream_wrap(other.dev, queue, &other.s));
+        FAILS(LFUSE_ERR_CONTEXT, b->stream_wrap(other.dev, queue, &other.s));
         lfuse__cl.ReleaseCommandQueue(queue);
         check_order(s);
         b->stream_destroy(s);
     }
-    REFUSED(LFUSE_ERR_INVALID, b->stream_wrap(t.dev, NULL, &s));
+    FAILS(LFUSE_ERR_INVALID, b->stream_wrap(t.dev, NULL, &s));
     tear_down(&other);
 }
 
@@ -450,7 +450,7 @@ TEST_LOOP(test_event, 0, device_count)
     OK(b->event_create(t.dev, &f));
     OK(b->event_query(e));
     OK(b->event_wait(e, second));
-    REFUSED(LFUSE_ERR_STATE, b->event_elapsed(e, f, &us));
+    FAILS(LFUSE_ERR_STATE, b->event_elapsed(e, f, &us));
     OK(b->alloc(t.dev, LFUSE__ALLOC_DEVICE, sizeof in, &y));
     OK(b->fill(t.s, y, 0, 0, 4, sizeof in));
     OK(b->event_record(e, t.s));
@@ -478,7 +478,7 @@ TEST_LOOP(test_event, 0, device_count)
     OK(b->event_record(e, second));
     OK(b->event_record(f, second));
     OK(b->stream_sync(second));
-    REFUSED(LFUSE_ERR_UNSUPPORTED, b->event_elapsed(e, f, &us));
+    FAILS(LFUSE_ERR_UNSUPPORTED, b->event_elapsed(e, f, &us));
     b->free(y);
     b->event_destroy(f);
     b->event_destroy(e);
@@ -507,9 +507,9 @@ TEST_LOOP(test_state_of_work, 0, device_count)
     ck_assert_int_eq(b->stream_query(t.s), LFUSE_NOT_READY);
     b->stream_destroy(second); /* the marker of its query goes too: tear_down counts */
     layer.state(&failed);
-    REFUSED(LFUSE_ERR_DEVICE_MEMORY, b->event_query(e));
-    REFUSED(LFUSE_ERR_DEVICE_MEMORY, b->event_elapsed(e, f, &us));
-    REFUSED(LFUSE_ERR_DEVICE_MEMORY, b->stream_query(t.s));
+    FAILS(LFUSE_ERR_DEVICE_MEMORY, b->event_query(e));
+    FAILS(LFUSE_ERR_DEVICE_MEMORY, b->event_elapsed(e, f, &us));
+    FAILS(LFUSE_ERR_DEVICE_MEMORY, b->stream_query(t.s));
     layer.state(NULL);
     b->event_destroy(f);
     b->event_destroy(e);
@@ -535,9 +535,9 @@ TEST_LOOP(test_adopt, 0, device_count)
     ck_assert_int_eq(strncmp(f.info.name, "opencl:", 7), 0);
     OK(b->stream_create(dev, &s));
     OK(b->alloc(dev, LFUSE__ALLOC_DEVICE, 64, &m));
-    REFUSED(LFUSE_ERR_INVALID, b->adopt(NULL, t.dev->device.id, &other.dev));
-    REFUSED(LFUSE_ERR_INVALID, b->adopt(context, NULL, &other.dev));
-    REFUSED(LFUSE_ERR_CONTEXT, b->adopt(context, &f, &other.dev));
+    FAILS(LFUSE_ERR_INVALID, b->adopt(NULL, t.dev->device.id, &other.dev));
+    FAILS(LFUSE_ERR_INVALID, b->adopt(context, NULL, &other.dev));
+    FAILS(LFUSE_ERR_CONTEXT, b->adopt(context, &f, &other.dev));
 
     /* A second device object on the same context: what belongs to the context is copied directly. */
     OK(b->adopt(context, t.dev->device.id, &other.dev));
@@ -547,7 +547,7 @@ TEST_LOOP(test_adopt, 0, device_count)
     b->free(copied);
     b->close(other.dev);
     OK(b->alloc(t.dev, LFUSE__ALLOC_DEVICE, 64, &copied));
-    REFUSED(LFUSE_ERR_UNSUPPORTED, b->copy_peer(s, m, 0, t.dev, copied, 0, 64));
+    FAILS(LFUSE_ERR_UNSUPPORTED, b->copy_peer(s, m, 0, t.dev, copied, 0, 64));
     b->free(copied);
     b->free(m);
     b->stream_destroy(s);
@@ -562,16 +562,16 @@ TEST_LOOP(test_lost, 0, device_count)
     set_up(&t, _i);
     t.dev->device.nvidia = false;
     layer.arm("clFinish", 1, 1, CL_OUT_OF_RESOURCES);
-    REFUSED(LFUSE_ERR_DEVICE_MEMORY, b->stream_sync(t.s));
+    FAILS(LFUSE_ERR_DEVICE_MEMORY, b->stream_sync(t.s));
     OK(b->pending(t.dev));
     t.dev->device.nvidia = true;
     layer.arm("clFinish", 1, 0, CL_OUT_OF_RESOURCES);
-    REFUSED(LFUSE_ERR_DEVICE_MEMORY, b->stream_sync(t.s));
+    FAILS(LFUSE_ERR_DEVICE_MEMORY, b->stream_sync(t.s));
     OK(b->pending(t.dev));
     layer.arm("clFinish", 1, 1, CL_OUT_OF_RESOURCES);
-    REFUSED(LFUSE_ERR_DEVICE_LOST, b->stream_sync(t.s));
+    FAILS(LFUSE_ERR_DEVICE_LOST, b->stream_sync(t.s));
     layer.arm(NULL, 0, 0, 0);
-    REFUSED(LFUSE_ERR_DEVICE_LOST, b->pending(t.dev));
+    FAILS(LFUSE_ERR_DEVICE_LOST, b->pending(t.dev));
 }
 
 TEST_SUITE("opencl backend", CK_NOFORK)

@@ -87,7 +87,7 @@ static void check_way(lfuse__bstream *s, lfuse__gemm_desc d, double beta, int wa
     }
     ck_assert_mem_eq(in, c, sizeof in); /* nothing else was written */
     args.a_offset++;
-    REFUSED(LFUSE_ERR_UNSUPPORTED, b->gemm_run(s, g, &args));
+    FAILS(LFUSE_ERR_UNSUPPORTED, b->gemm_run(s, g, &args));
     b->free(args.c);
     b->free(args.b);
     b->free(args.a);
@@ -140,10 +140,10 @@ TEST_LOOP(test_gemm, 0, device_count)
     layer.arm("clBuildProgram", 1, 0, CL_OUT_OF_RESOURCES);
     OK(b->gemm_candidates(t.dev, &base, 1, &first, &count));
     ck_assert_int_eq(count, 1);
-    REFUSED(LFUSE_ERR_DEVICE_MEMORY, b->gemm_prepare(t.dev, &base, &first, &(lfuse__bgemm *){ NULL }));
+    FAILS(LFUSE_ERR_DEVICE_MEMORY, b->gemm_prepare(t.dev, &base, &first, &(lfuse__bgemm *){ NULL }));
     layer.arm(NULL, 0, 0, 0);
-    REFUSED(LFUSE_ERR_UNSUPPORTED, b->gemm_prepare(t.dev, &base, &(lfuse__gemm_candidate){ .identity = "other" },
-                                                   &(lfuse__bgemm *){ NULL }));
+    FAILS(LFUSE_ERR_UNSUPPORTED, b->gemm_prepare(t.dev, &base, &(lfuse__gemm_candidate){ .identity = "other" },
+                                                 &(lfuse__bgemm *){ NULL }));
     for (int form = 0; form < 4; form++) {
         d.ta = form & 1, d.tb = form & 2;
         check_gemm(t.s, d, 0);
@@ -165,20 +165,20 @@ TEST_LOOP(test_gemm, 0, device_count)
     }
     d.type = LFUSE_F64;
     if (f.info.f64) check_gemm(t.s, d, 1);
-    else REFUSED(LFUSE_ERR_UNSUPPORTED, try_gemm(d));
+    else FAILS(LFUSE_ERR_UNSUPPORTED, try_gemm(d));
     d.type = LFUSE_F16;
-    REFUSED(LFUSE_ERR_UNSUPPORTED, try_gemm(d));
+    FAILS(LFUSE_ERR_UNSUPPORTED, try_gemm(d));
     d.type = LFUSE_BF16;
-    REFUSED(LFUSE_ERR_UNSUPPORTED, try_gemm(d));
+    FAILS(LFUSE_ERR_UNSUPPORTED, try_gemm(d));
     d.wide = true;
-    REFUSED(LFUSE_ERR_UNSUPPORTED, try_gemm(d));
+    FAILS(LFUSE_ERR_UNSUPPORTED, try_gemm(d));
     d = base, d.tf32 = true;
     ck_assert(!f.info.tf32);
-    REFUSED(LFUSE_ERR_UNSUPPORTED, try_gemm(d));
+    FAILS(LFUSE_ERR_UNSUPPORTED, try_gemm(d));
     d = base, d.epilogue = LFUSE__EP_RELU;
-    REFUSED(LFUSE_ERR_UNSUPPORTED, try_gemm(d));
+    FAILS(LFUSE_ERR_UNSUPPORTED, try_gemm(d));
     d = base, d.inputs[LFUSE__INPUT_SCALE].taken = true;
-    REFUSED(LFUSE_ERR_UNSUPPORTED, try_gemm(d));
+    FAILS(LFUSE_ERR_UNSUPPORTED, try_gemm(d));
     if (f.info.svm) {
         lfuse__gemm_candidate c;
         lfuse__gemm_args args = { .alpha = 1 };
@@ -187,7 +187,7 @@ TEST_LOOP(test_gemm, 0, device_count)
         OK(b->gemm_prepare(t.dev, &base, &c, &g));
         OK(b->alloc(t.dev, LFUSE__ALLOC_UNIFIED, 8192, &args.a));
         args.b = args.c = args.a;
-        REFUSED(LFUSE_ERR_UNSUPPORTED, b->gemm_run(t.s, g, &args));
+        FAILS(LFUSE_ERR_UNSUPPORTED, b->gemm_run(t.s, g, &args));
         b->free(args.a);
         b->gemm_destroy(g);
     }
@@ -251,7 +251,7 @@ static void check_batch_ways(void)
         ck_assert_msg(count == rows[i].ways, "row %zu: %d ways", i, count);
         if (count > 1) continue;
         ck_assert_str_eq(c[0].identity, "clblast-direct");
-        REFUSED(LFUSE_ERR_UNSUPPORTED, b->gemm_prepare(t.dev, &d, &indirect, &(lfuse__bgemm *){ NULL }));
+        FAILS(LFUSE_ERR_UNSUPPORTED, b->gemm_prepare(t.dev, &d, &indirect, &(lfuse__bgemm *){ NULL }));
     }
 }
 
@@ -308,8 +308,8 @@ TEST_LOOP(test_two_ways, 0, device_count)
     ck_assert_str_eq(other[1].identity, "clblast-direct");
     check_own_way();
     check_batch_ways();
-    REFUSED(LFUSE_ERR_UNSUPPORTED, b->gemm_prepare(t.dev, &d, &(lfuse__gemm_candidate){ .identity = "clblast" },
-                                                   &(lfuse__bgemm *){ NULL }));
+    FAILS(LFUSE_ERR_UNSUPPORTED, b->gemm_prepare(t.dev, &d, &(lfuse__gemm_candidate){ .identity = "clblast" },
+                                                 &(lfuse__bgemm *){ NULL }));
     check_way(t.s, odd, 0, 1);
     check_way(t.s, odd, 3, 0);
     check_way(t.s, odd, 3, 1);

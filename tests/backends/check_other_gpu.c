@@ -7,8 +7,8 @@
 
 #include "backends/opencl/backend.h"
 #include "common/device/device.h"
+#include "tests/support/main.h"
 #include "tests/support/objects.h"
-#include "tests/support/status.h"
 
 enum { M = 37, K = 21, N = 50 };
 static float a[M * K], b[K * N], y[M * N];
@@ -34,8 +34,8 @@ static void check_result(void)
 static lfuse_plan *plan_product(lfuse_device *device)
 {
     lfuse_graph *g = new_graph();
-    lfuse_value x = lfuse_input(g, "a", LFUSE_F32, 2, LFUSE_DIMS(M, K));
-    lfuse_value w = lfuse_input(g, "b", LFUSE_F32, 2, LFUSE_DIMS(K, N));
+    lfuse_value x = lfuse_input(g, "a", F32(M, K));
+    lfuse_value w = lfuse_input(g, "b", F32(K, N));
     lfuse_output(g, "y", lfuse_relu(lfuse_matmul(x, w)));
     return new_plan(device, g, NULL);
 }
@@ -43,15 +43,14 @@ static lfuse_plan *plan_product(lfuse_device *device)
 static void multiply(lfuse_device *device, const lfuse_plan *plan)
 {
     lfuse_stream *s = new_stream(device);
-    lfuse_tensor *ta = new_tensor(device, LFUSE_F32, 2, LFUSE_DIMS(M, K));
-    lfuse_tensor *tb = new_tensor(device, LFUSE_F32, 2, LFUSE_DIMS(K, N));
-    lfuse_tensor *ty = new_tensor(device, LFUSE_F32, 2, LFUSE_DIMS(M, N));
-    ck_ok(lfuse_tensor_write(ta, NULL, a));
-    ck_ok(lfuse_tensor_write(tb, NULL, b));
-    ck_ok(lfuse_plan_run((lfuse_plan *)plan, s, BINDINGS(lfuse_bind_tensor("a", ta), lfuse_bind_tensor("b", tb),
-                                                         lfuse_bind_tensor("y", ty))));
-    ck_ok(lfuse_tensor_read(ty, s, y));
-    ck_ok(lfuse_stream_synchronize(s));
+    lfuse_tensor *ta = new_tensor(device, F32(M, K));
+    lfuse_tensor *tb = new_tensor(device, F32(K, N));
+    lfuse_tensor *ty = new_tensor(device, F32(M, N));
+    OK(lfuse_tensor_write(ta, NULL, a));
+    OK(lfuse_tensor_write(tb, NULL, b));
+    OK(lfuse_plan_run((lfuse_plan *)plan, s, BINDINGS(BIND("a", ta), BIND("b", tb), BIND("y", ty))));
+    OK(lfuse_tensor_read(ty, s, y));
+    OK(lfuse_stream_synchronize(s));
 }
 
 static void pose_as_gpu(void)
@@ -69,10 +68,10 @@ TEST(test_product)
     char reason[256];
     int count = 0;
     pose_as_gpu();
-    ck_ok(lfuse__backend_opencl.enumerate(&count, reason, sizeof reason));
+    OK(lfuse__backend_opencl.enumerate(&count, reason, sizeof reason));
     if (!count || !dlopen(LFUSE_TEST_LAYER, RTLD_NOW | RTLD_NOLOAD))
         TEST_SKIP("no OpenCL device behind the test layer");
-    ck_ok(lfuse__backend_opencl.describe(0, &facts));
+    OK(lfuse__backend_opencl.describe(0, &facts));
     if (!facts.compiles_at_launch) TEST_SKIP("%s is not PoCL's", facts.info.name);
     ck_assert_int_eq(facts.info.kind, LFUSE_DEVICE_GPU);
     ck_assert(!facts.vector_lanes && facts.simd > 1);

@@ -5,8 +5,8 @@
 #include "backends/opencl/backend.h"
 #include "common/device/device.h"
 #include "tests/layer/layer.h"
+#include "tests/support/main.h"
 #include "tests/support/objects.h"
-#include "tests/support/status.h"
 
 static const struct {
     const char *flaw, *reason;
@@ -23,12 +23,12 @@ static bool is_listed(const char *name)
 {
     lfuse_device_info info;
     int count = 0;
-    ck_ok(lfuse_device_count(&count));
+    OK(lfuse_device_count(&count));
     for (int i = 0; i < count; i++) {
-        ck_ok(lfuse_device_describe(i, &info));
+        OK(lfuse_device_describe(i, &info));
         if (!strcmp(info.name, name)) return true;
     }
-    ck_refused(lfuse_device_describe(count, &info), LFUSE_ERR_INVALID);
+    FAILS(LFUSE_ERR_INVALID, lfuse_device_describe(count, &info));
     return false;
 }
 
@@ -40,15 +40,15 @@ static void flaw_the_first(int i, lfuse__facts *facts, int *count)
     setenv("OPENCL_LAYERS", LFUSE_TEST_LAYER, 1);
     setenv("LFUSE_LAYER_SAYS", text, 1);
     setenv("POCL_DEVICES", "basic basic", 1); /* PoCL has two */
-    ck_ok(lfuse__backend_opencl.enumerate(count, reason, sizeof reason));
+    OK(lfuse__backend_opencl.enumerate(count, reason, sizeof reason));
     if (!dlopen(LFUSE_TEST_LAYER, RTLD_NOW | RTLD_NOLOAD)) *count = 0; /* a loader that knows no layers */
-    if (*count) ck_ok(lfuse__backend_opencl.describe(0, facts));
+    if (*count) OK(lfuse__backend_opencl.describe(0, facts));
 }
 
 static void check_others(const char *unfit)
 {
     lfuse_device *device;
-    ck_ok(lfuse_device_open(NULL, &device));
+    OK(lfuse_device_open(NULL, &device));
     lfuse_device_info info = info_of(device);
     ck_assert_str_ne(info.name, unfit);
     lfuse_device_close(device);
@@ -66,8 +66,7 @@ TEST_LOOP(test_flaw, 0, FLAWS)
     if (count < 2) TEST_SKIP("%d OpenCL devices behind the test layer, two are needed", count);
     ck_assert_msg(strstr(facts.unfit, flaws[_i].reason) != NULL, "\"%s\"", facts.unfit);
     ck_assert_msg(!is_listed(facts.info.name), "%s is listed", facts.info.name);
-    ck_refused(lfuse_device_open(facts.info.name, &device), LFUSE_ERR_UNSUPPORTED);
-    ck_says(facts.info.name);
+    SAYS(LFUSE_ERR_UNSUPPORTED, lfuse_device_open(facts.info.name, &device), facts.info.name);
     ck_says(facts.info.product);
     ck_says(flaws[_i].reason);
     ck_assert_ptr_null(device);
@@ -83,8 +82,7 @@ TEST(test_flaw_of_the_chosen)
     flaw_the_first(0, &facts, &count);
     if (!count) TEST_SKIP("no OpenCL device behind the test layer");
     setenv("LFUSE_DEVICE", facts.info.name, 1);
-    ck_refused(lfuse_device_open(NULL, &device), LFUSE_ERR_UNSUPPORTED);
-    ck_says("LFUSE_DEVICE");
+    SAYS(LFUSE_ERR_UNSUPPORTED, lfuse_device_open(NULL, &device), "LFUSE_DEVICE");
     ck_says(flaws[0].reason);
 }
 
@@ -105,13 +103,12 @@ static void check_unknown(void)
     lfuse_device *device = NULL;
     char reason[256];
     int count = 0;
-    ck_ok(lfuse__backend_opencl.enumerate(&count, reason, sizeof reason));
+    OK(lfuse__backend_opencl.enumerate(&count, reason, sizeof reason));
     ck_assert_int_gt(count, 0);
-    ck_ok(lfuse__backend_opencl.describe(0, &facts));
+    OK(lfuse__backend_opencl.describe(0, &facts));
     ck_assert_str_eq(facts.info.name, "opencl:0:0");
     ck_assert_msg(strstr(facts.unfit, "its driver does not describe it: ") != NULL, "\"%s\"", facts.unfit);
-    ck_refused(lfuse_device_open("opencl:0:0", &device), LFUSE_ERR_UNSUPPORTED);
-    ck_says("clGetDevice");
+    SAYS(LFUSE_ERR_UNSUPPORTED, lfuse_device_open("opencl:0:0", &device), "clGetDevice");
 }
 
 TEST_LOOP(test_failing_driver, 0, FAILURES)
@@ -129,7 +126,7 @@ TEST_LOOP(test_failing_driver, 0, FAILURES)
         return;
     }
     ck_assert_int_eq(count, -1);
-    ck_ok(lfuse_device_count(&again));
+    OK(lfuse_device_count(&again));
     if (!again) TEST_SKIP("no OpenCL device behind the test layer");
     ck_assert(is_listed("opencl:0:0"));
 }
@@ -138,10 +135,10 @@ static bool has_addresses(int device)
 {
     lfuse__bdevice *dev = NULL;
     lfuse__facts facts = {.simd = 0};
-    ck_ok(lfuse__backend_opencl.describe(device, &facts));
+    OK(lfuse__backend_opencl.describe(device, &facts));
     if (facts.unfit[0]) return false;
-    ck_ok(lfuse__backend_opencl.open(device, &dev));
-    ck_ok(lfuse__backend_opencl.facts(dev, &facts));
+    OK(lfuse__backend_opencl.open(device, &dev));
+    OK(lfuse__backend_opencl.facts(dev, &facts));
     lfuse__backend_opencl.close(dev);
     return facts.addresses;
 }
@@ -168,7 +165,7 @@ TEST(test_unsteady_addresses)
     if (!own_process()) TEST_SKIP("CK_FORK=no: the environment is read once");
     setenv("OPENCL_LAYERS", LFUSE_TEST_LAYER, 1);
     setenv("LFUSE_ADDRESSES", "all", 1);
-    ck_ok(lfuse__backend_opencl.enumerate(&count, reason, sizeof reason));
+    OK(lfuse__backend_opencl.enumerate(&count, reason, sizeof reason));
     void *layer = dlopen(LFUSE_TEST_LAYER, RTLD_NOW | RTLD_NOLOAD);
     for (int i = 0; layer && i < count; i++)
         tried += check_unsteady(i, (lfuse_layer_calls_t *)dlsym(layer, "lfuse_layer_calls"),

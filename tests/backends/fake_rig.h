@@ -17,10 +17,6 @@ static fakecuda_live_function *fake_live;
 static fakecuda_last_function *fake_last;
 static fakecuda_replayed_function *fake_replayed;
 
-#define OK(call) ck_assert_msg((call) == LFUSE_OK, "%s: %s", #call, lfuse__error_message())
-#define FAILS(call, status) ck_assert_int_eq(call, status)
-#define SAYS(text) ck_assert_msg(strstr(lfuse__error_message(), text) != NULL, "%s", lfuse__error_message())
-
 static inline void bind_fake(void *handle, const char *name, void *function)
 {
     void *symbol = dlsym(handle, name);

@@ -29,21 +29,6 @@ static const char source[] =
     "__kernel void twice(__global float *y)\n"
     "{ size_t i = get_global_id(0); y[i] = 2.0f * y[i] + 1.0f; }\n";
 
-#define OK(call) check(call, #call, __LINE__)
-#define REFUSED(status, call) refused(status, call, #call, __LINE__)
-
-static inline void check(lfuse_status status, const char *text, int line)
-{
-    ck_assert_msg(status == LFUSE_OK, "line %d: %s: status %d: %s", line, text, (int)status, lfuse__error_message());
-}
-
-static inline void refused(lfuse_status expected, lfuse_status status, const char *text, int line)
-{
-    ck_assert_msg(status == expected, "line %d: %s: status %d, not %d (%s)", line, text, (int)status, (int)expected,
-                  lfuse__error_message());
-    ck_assert_msg(lfuse__error_message()[0] != '\0', "line %d: %s: no message", line, text);
-}
-
 /* A device with what most tests need. */
 typedef struct bench {
     lfuse__bdevice *dev;

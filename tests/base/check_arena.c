@@ -6,7 +6,6 @@
 
 #include "common/base/error.h"
 #include "tests/support/main.h"
-#include "tests/support/status.h"
 
 enum { ARRAYS = 50 };
 
@@ -49,13 +48,13 @@ TEST(an_array_grows_and_stays)
     int *array = NULL;
 
     for (size_t n = 0; n < 100; n++) {
-        ck_ok(lfuse__array_grow(&array, &capacity, n + 1, sizeof *array));
+        OK(lfuse__array_grow(&array, &capacity, n + 1, sizeof *array));
         ck_assert_uint_gt(capacity, n);
         ck_assert_int_eq(array[n], 0);
         array[n] = (int)n + 1;
         for (size_t i = 0; i <= n; i++) ck_assert_int_eq(array[i], (int)i + 1);
     }
-    ck_refused(lfuse__array_grow(&array, &capacity, SIZE_MAX / 2, sizeof *array), LFUSE_ERR_MEMORY);
+    FAILS(LFUSE_ERR_MEMORY, lfuse__array_grow(&array, &capacity, SIZE_MAX / 2, sizeof *array));
     ck_assert_int_eq(array[99], 100);
     free(array);
 }

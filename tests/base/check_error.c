@@ -118,10 +118,10 @@ static int in_child(lfuse_status expected)
 TEST(fork_is_noticed)
 {
     ck_assert_int_eq(in_child(LFUSE_OK), 0);
-    ck_assert_int_eq(lfuse__fork_watch(), LFUSE_OK);
-    ck_assert_int_eq(lfuse__fork_watch(), LFUSE_OK);
+    OK(lfuse__fork_watch());
+    OK(lfuse__fork_watch());
     ck_assert_int_eq(in_child(LFUSE_ERR_FORKED), 0);
-    ck_assert_int_eq(lfuse__check_fork(), LFUSE_OK);
+    OK(lfuse__check_fork());
 }
 
 TEST_SUITE("error", CK_FORK)

@@ -17,7 +17,7 @@ TEST(first_that_loads)
     lfuse__library *library = NULL;
     double (*root)(double);
 
-    ck_assert_int_eq(lfuse__library_open(names, NULL, &library), LFUSE_OK);
+    OK(lfuse__library_open(names, NULL, &library));
     ck_assert_int_eq(lfuse__library_path(library)[0], '/');
     ck_assert_ptr_nonnull(strstr(lfuse__library_path(library), "libm"));
     *(void **)&root = lfuse__library_symbol(library, "sqrt");
@@ -88,7 +88,7 @@ TEST_LOOP(shortages, 0, 2)
     ck_assert_ptr_null(library);
     /* Without descriptors nobody can say what is there. */
     ck_assert_int_eq(absent, _i ? LFUSE_ERR_LIBRARY : LFUSE_ERR_MEMORY);
-    ck_assert_int_eq(lfuse__library_open(names, NULL, &library), LFUSE_OK);
+    OK(lfuse__library_open(names, NULL, &library));
     if (!strstr(lfuse__library_path(library), "libanl")) TEST_SKIP("no %s", names[0]);
     lfuse__library_close(library);
 }

@@ -14,7 +14,7 @@ TEST(empty_is_text)
     lfuse__strbuf_add(&b, "");
     lfuse__strbuf_clear(&b);
     ck_assert_str_eq(b.data, "");
-    ck_assert_int_eq(lfuse__strbuf_check(&b), LFUSE_OK);
+    OK(lfuse__strbuf_check(&b));
     lfuse__strbuf_free(&b);
 }
 

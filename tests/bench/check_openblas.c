@@ -10,8 +10,7 @@ TEST_CASE("openblas")
 TEST(a_missing_library_is_named)
 {
     if (!bench_openblas_load()) TEST_SKIP("%s", bench_openblas_note());
-    ck_assert_int_eq(bench_openblas_load(), LFUSE_ERR_LIBRARY);
-    ck_says("libopenblas.so.0");
+    SAYS(LFUSE_ERR_LIBRARY, bench_openblas_load(), "libopenblas.so.0");
 }
 
 TEST(products_are_row_major)

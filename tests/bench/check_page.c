@@ -172,8 +172,7 @@ static void check_refused(const char *text, const char *where)
     ck_assert_int_eq(report(), LFUSE_OK);
     ck_assert_int_eq(stat(page, &before), 0);
     put(path, text);
-    ck_assert_int_eq(report(), LFUSE_ERR_INVALID);
-    ck_says(where);
+    SAYS(LFUSE_ERR_INVALID, report(), where);
     ck_assert_msg(!strncmp(lfuse_last_error(), path, strlen(path)), "%s", lfuse_last_error());
     ck_assert_int_eq(stat(page, &after), 0); /* the page that was there */
     ck_assert_int_eq(before.st_ino, after.st_ino);
@@ -202,8 +201,7 @@ TEST(lines_that_are_wrong)
 TEST(files_and_folders_that_are_not_there)
 {
     char *const missing[] = {second}, *const itself[] = {folder};
-    ck_assert_int_eq(bench_page_write(out, 1, missing), LFUSE_ERR_IO);
-    ck_says(second);
+    SAYS(LFUSE_ERR_IO, bench_page_write(out, 1, missing), second);
     ck_assert_int_eq(bench_page_write(out, 1, itself), LFUSE_ERR_IO);
     ck_assert_int_ne(access(out, F_OK), 0); /* nothing is made for nothing */
     put(path, full);

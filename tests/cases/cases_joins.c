@@ -13,16 +13,16 @@ static lfuse_value named(harness *h, const char *letter, int i, int64_t m, int64
 {
     char name[16];
     snprintf(name, sizeof name, "%s%d", letter, i);
-    return h_input(h, name, LFUSE_F32, 2, LFUSE_DIMS(m, n), PLAIN, NORMAL);
+    return h_input(h, name, F32(m, n), PLAIN, NORMAL);
 }
 
 /* ---- look-ups ---- */
 
 static void look_up_of(harness *h, lfuse_type type, lfuse_type index, int64_t low, int64_t high)
 {
-    lfuse_value table = h_input(h, "table", type, 2, LFUSE_DIMS(30, 17), PLAIN, NASTY);
-    lfuse_value at = h_indices(h, "at", index, 2, LFUSE_DIMS(8, 5), low, high);
-    h_output(h, "y", lfuse_gather(table, at), type, 3, LFUSE_DIMS(8, 5, 17), PLAIN);
+    lfuse_value table = h_input(h, "table", TYPED(type, 30, 17), PLAIN, NASTY);
+    lfuse_value at = h_indices(h, "at", index, SHAPE(8, 5), low, high);
+    h_output(h, "y", lfuse_gather(table, at), TYPED(type, 8, 5, 17), PLAIN);
     h_expect_same_bits(h);
 }
 
@@ -33,46 +33,45 @@ CASE(look_up_out_of_range, EVERY_WAY) { look_up_of(h, LFUSE_F32, LFUSE_I64, -3, 
 
 CASE(look_up_then_work, EVERY_WAY)
 {
-    lfuse_value table = h_input(h, "table", LFUSE_F32, 2, LFUSE_DIMS(50, 64), PLAIN, NORMAL);
-    lfuse_value at = h_indices(h, "at", LFUSE_I32, 1, LFUSE_DIMS(33), 0, 49);
-    h_output(h, "y", norm_tanh(lfuse_gather(table, at)), LFUSE_F32, 2, LFUSE_DIMS(33, 64), PLAIN);
+    lfuse_value table = h_input(h, "table", F32(50, 64), PLAIN, NORMAL);
+    lfuse_value at = h_indices(h, "at", I32(33), 0, 49);
+    h_output(h, "y", norm_tanh(lfuse_gather(table, at)), F32(33, 64), PLAIN);
     h_expect_launches(h, 1);
 }
 
 CASE(look_up_what_is_computed, EXACT)
 {
-    lfuse_value x = h_input(h, "x", LFUSE_F32, 2, LFUSE_DIMS(20, 12), STRIDED, NORMAL);
-    lfuse_value at = h_indices(h, "at", LFUSE_I64, 1, LFUSE_DIMS(45), 0, 19);
+    lfuse_value x = h_input(h, "x", F32(20, 12), STRIDED, NORMAL);
+    lfuse_value at = h_indices(h, "at", I64(45), 0, 19);
     lfuse_value scaled = lfuse_mul(x, lfuse_constant(h_graph(h), 3));
     h_output(h, "y", lfuse_add(lfuse_gather(scaled, at), lfuse_gather(x, lfuse_flip(at, 1, (const int[]){0}))),
-             LFUSE_F32, 2, LFUSE_DIMS(45, 12), PLAIN);
-    h_output(h, "best", lfuse_gather(lfuse_transpose(x), lfuse_argmax(x, 1, (const int[]){1}, 0)), LFUSE_F32, 2,
-             LFUSE_DIMS(20, 20), PLAIN);
+             F32(45, 12), PLAIN);
+    h_output(h, "best", lfuse_gather(lfuse_transpose(x), lfuse_argmax(x, 1, (const int[]){1}, 0)), F32(20, 20), PLAIN);
     h_expect_same_bits(h);
 }
 
 /* What needs no memory elsewhere lies in memory here. */
 CASE(look_up_indices, EXACT)
 {
-    lfuse_value at = h_indices(h, "at", LFUSE_I32, 1, LFUSE_DIMS(50), 0, 8);
-    lfuse_value table = lfuse_index(h_graph(h), 2, LFUSE_DIMS(9, 5));
-    h_output(h, "y", lfuse_gather(table, at), LFUSE_I64, 2, LFUSE_DIMS(50, 5), PLAIN);
+    lfuse_value at = h_indices(h, "at", I32(50), 0, 8);
+    lfuse_value table = lfuse_index(h_graph(h), SHAPE(9, 5));
+    h_output(h, "y", lfuse_gather(table, at), I64(50, 5), PLAIN);
     h_expect_same_bits(h);
 }
 
 CASE(look_up_numbers, 0)
 {
-    lfuse_value table = h_frozen(h, "table", LFUSE_F32, 1, LFUSE_DIMS(9), NORMAL);
-    lfuse_value at = h_indices(h, "at", LFUSE_I32, 2, LFUSE_DIMS(7, 20), 0, 8);
-    h_output(h, "sum", lfuse_sum(lfuse_gather(table, at), 1, (const int[]){1}, 0), LFUSE_F32, 1, LFUSE_DIMS(7), PLAIN);
+    lfuse_value table = h_frozen(h, "table", F32(9), NORMAL);
+    lfuse_value at = h_indices(h, "at", I32(7, 20), 0, 8);
+    h_output(h, "sum", lfuse_sum(lfuse_gather(table, at), 1, (const int[]){1}, 0), F32(7), PLAIN);
     h_expect_same_bits(h);
 }
 
 static void scatters_of(harness *h, lfuse_type type, harness_data data)
 {
-    lfuse_value x = h_input(h, "x", type, 2, LFUSE_DIMS(40, 11), PLAIN, data);
-    lfuse_value at = h_indices(h, "at", LFUSE_I32, 1, LFUSE_DIMS(40), 0, 6);
-    h_output(h, "y", lfuse_scatter_add(x, at, 7), type, 2, LFUSE_DIMS(7, 11), PLAIN);
+    lfuse_value x = h_input(h, "x", TYPED(type, 40, 11), PLAIN, data);
+    lfuse_value at = h_indices(h, "at", I32(40), 0, 6);
+    h_output(h, "y", lfuse_scatter_add(x, at, 7), TYPED(type, 7, 11), PLAIN);
     h_expect_same_bits(h);
 }
 
@@ -85,9 +84,9 @@ CASE(scatters_i32, 0) { scatters_of(h, LFUSE_I32, NASTY); }
 static void scatters_many_of(harness *h, lfuse_type type, lfuse_type indices, harness_data data)
 {
     lfuse_size rows = h_size(h, "rows", 1, INT64_C(1) << 30, 70);
-    lfuse_value x = h_input(h, "x", type, 2, LFUSE_DIMS(150, 19), STRIDED, data);
-    lfuse_value at = h_indices(h, "at", indices, 1, LFUSE_DIMS(150), 0, 69);
-    h_output(h, "y", lfuse_scatter_add(x, at, rows), type, 2, LFUSE_DIMS(rows, 19), PLAIN);
+    lfuse_value x = h_input(h, "x", TYPED(type, 150, 19), STRIDED, data);
+    lfuse_value at = h_indices(h, "at", indices, SHAPE(150), 0, 69);
+    h_output(h, "y", lfuse_scatter_add(x, at, rows), TYPED(type, rows, 19), PLAIN);
     h_expect_same_bits(h);
 }
 
@@ -104,19 +103,18 @@ CASE(scatters_many_i64, EXACT) { scatters_many_of(h, LFUSE_I64, LFUSE_I64, NASTY
 CASE(scatters_many_views, EVERY_WAY)
 {
     lfuse_size rows = h_size(h, "rows", 1, INT64_C(1) << 30, 70);
-    lfuse_value x = h_input(h, "x", LFUSE_F32, 2, LFUSE_DIMS(6, 64), PLAIN, NORMAL);
-    lfuse_value at = h_indices(h, "at", LFUSE_I32, 2, LFUSE_DIMS(8, 16), 0, 69);
-    lfuse_value table = h_frozen(h, "table", LFUSE_F32, 2, LFUSE_DIMS(70, 6), NORMAL);
+    lfuse_value x = h_input(h, "x", F32(6, 64), PLAIN, NORMAL);
+    lfuse_value at = h_indices(h, "at", I32(8, 16), 0, 69);
+    lfuse_value table = h_frozen(h, "table", F32(70, 6), NORMAL);
     lfuse_value half = lfuse_slice(at, 1, 1, 8, 2), turned = lfuse_permute(lfuse_neg(x), (const int[]){1, 0});
-    lfuse_value source = lfuse_reshape(turned, 3, LFUSE_DIMS(8, 8, 6));
-    lfuse_value kept = lfuse_scatter_add(table, lfuse_flip(lfuse_index(h_graph(h), 1, LFUSE_DIMS(70)), 1,
+    lfuse_value source = lfuse_reshape(turned, SHAPE(8, 8, 6));
+    lfuse_value kept = lfuse_scatter_add(table, lfuse_flip(lfuse_index(h_graph(h), SHAPE(70)), 1,
                                                            (const int[]){0}), rows);
     h_output(h, "y", lfuse_concat(2, (const lfuse_value[]){lfuse_scatter_add(source, half, rows), lfuse_neg(kept)}, 1),
-             LFUSE_F32, 2, LFUSE_DIMS(rows, 12), PLAIN);
-    h_output(h, "z", lfuse_scatter_add(lfuse_broadcast_to(lfuse_cast(lfuse_constant(h_graph(h), 1), LFUSE_F32), 1,
-                                                          LFUSE_DIMS(64)),
-                                       lfuse_reshape(half, 1, LFUSE_DIMS(64)), rows),
-             LFUSE_F32, 1, LFUSE_DIMS(rows), PLAIN);
+             F32(rows, 12), PLAIN);
+    h_output(h, "z", lfuse_scatter_add(lfuse_broadcast_to(lfuse_cast(lfuse_constant(h_graph(h), 1), LFUSE_F32),
+                                                          SHAPE(64)), lfuse_reshape(half, SHAPE(64)), rows), F32(rows),
+             PLAIN);
     h_expect_same_bits(h);
 }
 
@@ -124,8 +122,8 @@ CASE(scatters_many_views, EVERY_WAY)
 CASE(scatters_many_updates, 0)
 {
     lfuse_size rows = h_size(h, "rows", 1, INT64_C(1) << 30, 70);
-    lfuse_value x = h_input(h, "x", LFUSE_F32, 2, LFUSE_DIMS(rows, 5), PLAIN, NORMAL);
-    lfuse_value at = h_indices(h, "at", LFUSE_I32, 1, LFUSE_DIMS(rows), 0, 69);
+    lfuse_value x = h_input(h, "x", F32(rows, 5), PLAIN, NORMAL);
+    lfuse_value at = h_indices(h, "at", I32(rows), 0, 69);
     h_update(h, x, lfuse_scatter_add(x, at, rows));
     h_expect_same_bits(h);
 }
@@ -134,12 +132,12 @@ CASE(scatters_many_updates, 0)
 CASE(scatters_many_single, 0)
 {
     lfuse_size rows = h_size(h, "rows", 1, INT64_C(1) << 30, 70);
-    lfuse_value x = h_input(h, "x", LFUSE_F32, 1, LFUSE_DIMS(5), PLAIN, NORMAL);
+    lfuse_value x = h_input(h, "x", F32(5), PLAIN, NORMAL);
     lfuse_value at = h_indices(h, "at", LFUSE_I32, 0, NULL, 60, 60);
-    lfuse_value ones = h_input(h, "ones", LFUSE_I32, 2, LFUSE_DIMS(3, 200), PLAIN, INTEGERS);
-    lfuse_value to = h_indices(h, "to", LFUSE_I64, 2, LFUSE_DIMS(3, 200), 0, 69);
-    h_output(h, "y", lfuse_scatter_add(x, at, rows), LFUSE_F32, 2, LFUSE_DIMS(rows, 5), PLAIN);
-    h_output(h, "z", lfuse_scatter_add(ones, to, rows), LFUSE_I32, 1, LFUSE_DIMS(rows), PLAIN);
+    lfuse_value ones = h_input(h, "ones", I32(3, 200), PLAIN, INTEGERS);
+    lfuse_value to = h_indices(h, "to", I64(3, 200), 0, 69);
+    h_output(h, "y", lfuse_scatter_add(x, at, rows), F32(rows, 5), PLAIN);
+    h_output(h, "z", lfuse_scatter_add(ones, to, rows), I32(rows), PLAIN);
     h_expect_same_bits(h);
 }
 
@@ -153,9 +151,9 @@ CASE(many_look_ups, EVERY_WAY)
         const int64_t height = 3 + 5 * i;
         lfuse_value table = named(h, "t", i, height, WIDTH);
         snprintf(name, sizeof name, "at%d", i);
-        parts[i] = norm_tanh(lfuse_gather(table, h_indices(h, name, LFUSE_I32, 1, LFUSE_DIMS(BATCH), 0, height - 1)));
+        parts[i] = norm_tanh(lfuse_gather(table, h_indices(h, name, I32(BATCH), 0, height - 1)));
     }
-    h_output(h, "y", lfuse_concat(TABLES, parts, 1), LFUSE_F32, 2, LFUSE_DIMS(BATCH, TABLES * WIDTH), PLAIN);
+    h_output(h, "y", lfuse_concat(TABLES, parts, 1), F32(BATCH, TABLES * WIDTH), PLAIN);
     h_expect_launches_within(h, 1, 4096);
 }
 
@@ -165,14 +163,13 @@ CASE(split_and_stack, EVERY_WAY)
 {
     enum { PARTS = 16, BATCH = 20, WIDTH = 64 };
     lfuse_value parts[PARTS];
-    lfuse_value x = h_input(h, "x", LFUSE_F32, 2, LFUSE_DIMS(BATCH, PARTS * WIDTH), PLAIN, NORMAL);
-    lfuse_value w = h_input(h, "w", LFUSE_F32, 2, LFUSE_DIMS(WIDTH, 1), PLAIN, NORMAL);
-    lfuse_value b = h_input(h, "b", LFUSE_F32, 1, LFUSE_DIMS(1), PLAIN, NORMAL);
+    lfuse_value x = h_input(h, "x", F32(BATCH, PARTS * WIDTH), PLAIN, NORMAL);
+    lfuse_value w = h_input(h, "w", F32(WIDTH, 1), PLAIN, NORMAL);
+    lfuse_value b = h_input(h, "b", F32(1), PLAIN, NORMAL);
     lfuse_chunk(x, 1, PARTS, parts);
     for (int i = 0; i < PARTS; i++) parts[i] = norm_tanh(parts[i]);
     lfuse_value rows = lfuse_flatten(lfuse_stack(PARTS, parts, 0), 0, 1);
-    h_output(h, "y", lfuse_relu(lfuse_add(lfuse_matmul(rows, w), b)), LFUSE_F32, 2, LFUSE_DIMS(PARTS * BATCH, 1),
-             PLAIN);
+    h_output(h, "y", lfuse_relu(lfuse_add(lfuse_matmul(rows, w), b)), F32(PARTS * BATCH, 1), PLAIN);
     h_expect_launches_within(h, 1, 4096);
 }
 
@@ -181,46 +178,46 @@ CASE(separate_and_stack, EVERY_WAY)
 {
     enum { PARTS = 16, BATCH = 20, WIDTH = 64 };
     lfuse_value parts[PARTS];
-    lfuse_value w = h_input(h, "w", LFUSE_F32, 2, LFUSE_DIMS(WIDTH, 1), PLAIN, NORMAL);
+    lfuse_value w = h_input(h, "w", F32(WIDTH, 1), PLAIN, NORMAL);
     for (int i = 0; i < PARTS; i++) parts[i] = norm_tanh(named(h, "x", i, BATCH, WIDTH));
     lfuse_value rows = lfuse_flatten(lfuse_stack(PARTS, parts, 1), 0, 1);
-    h_output(h, "y", lfuse_relu(lfuse_matmul(rows, w)), LFUSE_F32, 2, LFUSE_DIMS(PARTS * BATCH, 1), PLAIN);
+    h_output(h, "y", lfuse_relu(lfuse_matmul(rows, w)), F32(PARTS * BATCH, 1), PLAIN);
 }
 
 /* ---- products with few columns ---- */
 
 CASE(few_columns, EVERY_WAY)
 {
-    lfuse_value x = h_input(h, "x", LFUSE_F32, 2, LFUSE_DIMS(40, 96), PLAIN, NORMAL);
-    lfuse_value w = h_input(h, "w", LFUSE_F32, 2, LFUSE_DIMS(96, 4), PLAIN, NORMAL);
-    lfuse_value b = h_input(h, "b", LFUSE_F32, 1, LFUSE_DIMS(4), PLAIN, NORMAL);
-    h_output(h, "y", lfuse_relu(lfuse_add(lfuse_matmul(norm_tanh(x), w), b)), LFUSE_F32, 2, LFUSE_DIMS(40, 4), PLAIN);
+    lfuse_value x = h_input(h, "x", F32(40, 96), PLAIN, NORMAL);
+    lfuse_value w = h_input(h, "w", F32(96, 4), PLAIN, NORMAL);
+    lfuse_value b = h_input(h, "b", F32(4), PLAIN, NORMAL);
+    h_output(h, "y", lfuse_relu(lfuse_add(lfuse_matmul(norm_tanh(x), w), b)), F32(40, 4), PLAIN);
     h_expect_launches(h, 1);
 }
 
 CASE(few_columns_f16, 0)
 {
-    lfuse_value x = h_input(h, "x", LFUSE_F16, 2, LFUSE_DIMS(19, 70), PLAIN, NORMAL);
-    lfuse_value w = h_input(h, "w", LFUSE_F16, 2, LFUSE_DIMS(70, 8), PLAIN, NORMAL);
-    h_output(h, "y", lfuse_matmul(lfuse_relu(x), w), LFUSE_F16, 2, LFUSE_DIMS(19, 8), PLAIN);
+    lfuse_value x = h_input(h, "x", F16(19, 70), PLAIN, NORMAL);
+    lfuse_value w = h_input(h, "w", F16(70, 8), PLAIN, NORMAL);
+    h_output(h, "y", lfuse_matmul(lfuse_relu(x), w), F16(19, 8), PLAIN);
 }
 
 CASE(few_columns_exact, EXACT)
 {
-    lfuse_value x = h_input(h, "x", LFUSE_F32, 2, LFUSE_DIMS(19, 70), PLAIN, INTEGERS);
-    lfuse_value w = h_frozen(h, "w", LFUSE_F32, 2, LFUSE_DIMS(70, 3), INTEGERS);
-    h_output(h, "y", lfuse_matmul(lfuse_relu(x), w), LFUSE_F32, 2, LFUSE_DIMS(19, 3), PLAIN);
+    lfuse_value x = h_input(h, "x", F32(19, 70), PLAIN, INTEGERS);
+    lfuse_value w = h_frozen(h, "w", F32(70, 3), INTEGERS);
+    h_output(h, "y", lfuse_matmul(lfuse_relu(x), w), F32(19, 3), PLAIN);
     h_expect_same_bits(h);
 }
 
 /* The same of what has three axes, in one kernel, with a bias. */
 CASE(few_columns_of_three_axes, EVERY_WAY)
 {
-    lfuse_value x = h_input(h, "x", LFUSE_F32, 3, LFUSE_DIMS(3, 19, 70), PLAIN, NORMAL);
-    lfuse_value w = h_input(h, "w", LFUSE_F32, 2, LFUSE_DIMS(70, 2), PLAIN, NORMAL);
-    lfuse_value b = h_input(h, "b", LFUSE_F32, 1, LFUSE_DIMS(2), PLAIN, NORMAL);
+    lfuse_value x = h_input(h, "x", F32(3, 19, 70), PLAIN, NORMAL);
+    lfuse_value w = h_input(h, "w", F32(70, 2), PLAIN, NORMAL);
+    lfuse_value b = h_input(h, "b", F32(2), PLAIN, NORMAL);
     lfuse_value y = lfuse_add(lfuse_matmul(lfuse_layernorm(x, 1, lfuse_none(), lfuse_none(), 1e-5), w), b);
-    h_output(h, "y", lfuse_relu(y), LFUSE_F32, 3, LFUSE_DIMS(3, 19, 2), PLAIN);
+    h_output(h, "y", lfuse_relu(y), F32(3, 19, 2), PLAIN);
     h_expect_launches(h, 1);
 }
 
@@ -233,7 +230,7 @@ CASE(equals, EVERY_WAY)
         const int64_t m = 3 + 7 * i;
         lfuse_value y = lfuse_sub(named(h, "x", i, m, 40), lfuse_constant(h_graph(h), 1));
         snprintf(name, sizeof name, "y%d", i);
-        h_output(h, name, lfuse_mul(y, y), LFUSE_F32, 2, LFUSE_DIMS(m, 40), i == 3 ? OFFSET : PLAIN);
+        h_output(h, name, lfuse_mul(y, y), F32(m, 40), i == 3 ? OFFSET : PLAIN);
     }
     h_expect_same_bits(h);
     h_expect_launches(h, 1);
@@ -242,8 +239,8 @@ CASE(equals, EVERY_WAY)
 CASE(unlike, EVERY_WAY)
 {
     lfuse_value a = named(h, "x", 0, 9, 30), b = named(h, "x", 1, 21, 8);
-    h_output(h, "a", lfuse_abs(a), LFUSE_F32, 2, LFUSE_DIMS(9, 30), PLAIN);
-    h_output(h, "b", lfuse_sum(lfuse_mul(b, b), 1, (const int[]){1}, 0), LFUSE_F32, 1, LFUSE_DIMS(21), PLAIN);
+    h_output(h, "a", lfuse_abs(a), F32(9, 30), PLAIN);
+    h_output(h, "b", lfuse_sum(lfuse_mul(b, b), 1, (const int[]){1}, 0), F32(21), PLAIN);
     h_expect_same_bits(h);
     h_expect_launches(h, 1);
 }
@@ -263,9 +260,9 @@ CASE(equals_that_update, EVERY_WAY)
 /* Twice the input is computed by both, which have no kernel before them. */
 CASE(computed_by_each_reader, EXACT | EVERY_WAY)
 {
-    lfuse_value x = h_input(h, "x", LFUSE_F32, 2, LFUSE_DIMS(37, 70), PLAIN, INTEGERS), v = lfuse_add(x, x);
-    h_output(h, "rows", lfuse_sum(v, 1, (const int[]){1}, 0), LFUSE_F32, 1, LFUSE_DIMS(37), PLAIN);
-    h_output(h, "columns", lfuse_sum(v, 1, (const int[]){0}, 0), LFUSE_F32, 1, LFUSE_DIMS(70), PLAIN);
+    lfuse_value x = h_input(h, "x", F32(37, 70), PLAIN, INTEGERS), v = lfuse_add(x, x);
+    h_output(h, "rows", lfuse_sum(v, 1, (const int[]){1}, 0), F32(37), PLAIN);
+    h_output(h, "columns", lfuse_sum(v, 1, (const int[]){0}, 0), F32(70), PLAIN);
     h_expect_same_bits(h);
     h_expect_launches(h, 1);
 }
@@ -273,9 +270,9 @@ CASE(computed_by_each_reader, EXACT | EVERY_WAY)
 /* One number a row is stored, of the elements those that are dear. */
 CASE(rows_for_several_readers, EVERY_WAY)
 {
-    lfuse_value x = h_input(h, "x", LFUSE_F32, 2, LFUSE_DIMS(37, 70), PLAIN, NORMAL);
+    lfuse_value x = h_input(h, "x", F32(37, 70), PLAIN, NORMAL);
     lfuse_value v = lfuse_sub(x, lfuse_amax(x, 1, (const int[]){1}, 1)), e = lfuse_exp(lfuse_tanh(v));
-    h_output(h, "rows", lfuse_sum(e, 1, (const int[]){1}, 0), LFUSE_F32, 1, LFUSE_DIMS(37), PLAIN);
-    h_output(h, "columns", lfuse_sum(v, 1, (const int[]){0}, 0), LFUSE_F32, 1, LFUSE_DIMS(70), PLAIN);
-    h_output(h, "sums", lfuse_sum(e, 1, (const int[]){0}, 0), LFUSE_F32, 1, LFUSE_DIMS(70), PLAIN);
+    h_output(h, "rows", lfuse_sum(e, 1, (const int[]){1}, 0), F32(37), PLAIN);
+    h_output(h, "columns", lfuse_sum(v, 1, (const int[]){0}, 0), F32(70), PLAIN);
+    h_output(h, "sums", lfuse_sum(e, 1, (const int[]){0}, 0), F32(70), PLAIN);
 }

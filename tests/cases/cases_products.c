@@ -7,11 +7,11 @@
 /* Sums of 16-bit operands as they are, with a tail of f32 behind them. */
 static void product_widened(harness *h, lfuse_type type)
 {
-    lfuse_value a = h_input(h, "a", type, 2, LFUSE_DIMS(33, 48), PLAIN, NORMAL);
-    lfuse_value b = h_input(h, "b", type, 2, LFUSE_DIMS(48, 24), OFFSET, NORMAL);
-    lfuse_value v = h_input(h, "v", LFUSE_F32, 1, LFUSE_DIMS(24), PLAIN, NORMAL);
+    lfuse_value a = h_input(h, "a", TYPED(type, 33, 48), PLAIN, NORMAL);
+    lfuse_value b = h_input(h, "b", TYPED(type, 48, 24), OFFSET, NORMAL);
+    lfuse_value v = h_input(h, "v", F32(24), PLAIN, NORMAL);
     const lfuse_value c = lfuse_matmul_as(a, b, LFUSE_F32, LFUSE_PRECISION_FULL);
-    h_output(h, "y", lfuse_relu(lfuse_add(c, v)), LFUSE_F32, 2, LFUSE_DIMS(33, 24), PLAIN);
+    h_output(h, "y", lfuse_relu(lfuse_add(c, v)), F32(33, 24), PLAIN);
 }
 
 CASE(product_f16_to_f32, TWO_WAYS) { product_widened(h, LFUSE_F16); }
@@ -20,9 +20,9 @@ CASE(product_bf16_to_f32, TWO_WAYS) { product_widened(h, LFUSE_BF16); }
 /* 4096 + 1/4 is an f32 and no f16: what is rounded between is seen. Both transposed; added to what is there. */
 CASE(product_wide_update, TWO_WAYS)
 {
-    lfuse_value a = h_input(h, "a", LFUSE_F16, 3, LFUSE_DIMS(2, 40, 18), PLAIN, INTEGERS);
-    lfuse_value b = h_input(h, "b", LFUSE_F16, 3, LFUSE_DIMS(2, 20, 40), PLAIN, INTEGERS);
-    lfuse_value c = h_input(h, "c", LFUSE_F32, 3, LFUSE_DIMS(2, 18, 20), STRIDED, INTEGERS);
+    lfuse_value a = h_input(h, "a", F16(2, 40, 18), PLAIN, INTEGERS);
+    lfuse_value b = h_input(h, "b", F16(2, 20, 40), PLAIN, INTEGERS);
+    lfuse_value c = h_input(h, "c", F32(2, 18, 20), STRIDED, INTEGERS);
     lfuse_value r = h_input(h, "r", LFUSE_F32, 0, LFUSE_DIMS(0), PLAIN, INTEGERS);
     const lfuse_value d = lfuse_matmul_as(lfuse_transpose(a), lfuse_transpose(b), LFUSE_F32, LFUSE_PRECISION_FULL);
     const lfuse_value large = lfuse_add(lfuse_mul(d, h_scalar(h, "alpha", 4096)), r);
@@ -32,41 +32,39 @@ CASE(product_wide_update, TWO_WAYS)
 
 CASE(product_f32_to_f16, TWO_WAYS)
 {
-    lfuse_value a = h_input(h, "a", LFUSE_F32, 2, LFUSE_DIMS(21, 40), PLAIN, NORMAL);
-    lfuse_value b = h_input(h, "b", LFUSE_F32, 2, LFUSE_DIMS(40, 32), PLAIN, NORMAL);
-    h_output(h, "c", lfuse_matmul_as(a, b, LFUSE_F16, LFUSE_PRECISION_FULL), LFUSE_F16, 2, LFUSE_DIMS(21, 32), PLAIN);
+    lfuse_value a = h_input(h, "a", F32(21, 40), PLAIN, NORMAL);
+    lfuse_value b = h_input(h, "b", F32(40, 32), PLAIN, NORMAL);
+    h_output(h, "c", lfuse_matmul_as(a, b, LFUSE_F16, LFUSE_PRECISION_FULL), F16(21, 32), PLAIN);
 }
 
 /* Operands of two types, each way round and either transposed; one of them frozen. */
 CASE(product_mixed, TWO_WAYS)
 {
-    lfuse_value a = h_input(h, "a", LFUSE_F32, 2, LFUSE_DIMS(18, 40), PLAIN, INTEGERS);
-    lfuse_value w = h_frozen(h, "w", LFUSE_F16, 2, LFUSE_DIMS(40, 32), INTEGERS);
-    lfuse_value b = h_input(h, "b", LFUSE_BF16, 2, LFUSE_DIMS(26, 32), PLAIN, INTEGERS);
+    lfuse_value a = h_input(h, "a", F32(18, 40), PLAIN, INTEGERS);
+    lfuse_value w = h_frozen(h, "w", F16(40, 32), INTEGERS);
+    lfuse_value b = h_input(h, "b", BF16(26, 32), PLAIN, INTEGERS);
     const lfuse_value y = lfuse_matmul_as(a, w, LFUSE_TYPE_NONE, LFUSE_PRECISION_FULL);
-    h_output(h, "y", y, LFUSE_F32, 2, LFUSE_DIMS(18, 32), PLAIN);
-    h_output(h, "z", lfuse_matmul_as(w, lfuse_transpose(b), LFUSE_BF16, LFUSE_PRECISION_FULL), LFUSE_BF16, 2,
-             LFUSE_DIMS(40, 26), PLAIN);
+    h_output(h, "y", y, F32(18, 32), PLAIN);
+    h_output(h, "z", lfuse_matmul_as(w, lfuse_transpose(b), LFUSE_BF16, LFUSE_PRECISION_FULL), BF16(40, 26), PLAIN);
     h_expect_same_bits(h);
 }
 
 CASE(product_mixed_turned, TWO_WAYS)
 {
-    lfuse_value a = h_input(h, "a", LFUSE_BF16, 2, LFUSE_DIMS(40, 18), PLAIN, NORMAL);
-    lfuse_value b = h_input(h, "b", LFUSE_F32, 2, LFUSE_DIMS(40, 26), OFFSET, NORMAL);
-    h_output(h, "c", lfuse_matmul_as(lfuse_transpose(a), b, LFUSE_F32, LFUSE_PRECISION_FULL), LFUSE_F32, 2,
-             LFUSE_DIMS(18, 26), PLAIN);
+    lfuse_value a = h_input(h, "a", BF16(40, 18), PLAIN, NORMAL);
+    lfuse_value b = h_input(h, "b", F32(40, 26), OFFSET, NORMAL);
+    h_output(h, "c", lfuse_matmul_as(lfuse_transpose(a), b, LFUSE_F32, LFUSE_PRECISION_FULL), F32(18, 26), PLAIN);
 }
 
 /* ---- precisions ---- */
 
 static void product_rounded(harness *h, lfuse_precision precision)
 {
-    lfuse_value x = h_input(h, "x", LFUSE_F32, 2, LFUSE_DIMS(19, 44), PLAIN, NORMAL);
-    lfuse_value w = h_frozen(h, "w", LFUSE_F32, 2, LFUSE_DIMS(44, 24), NORMAL);
-    lfuse_value b = h_input(h, "b", LFUSE_F32, 1, LFUSE_DIMS(24), PLAIN, NORMAL);
+    lfuse_value x = h_input(h, "x", F32(19, 44), PLAIN, NORMAL);
+    lfuse_value w = h_frozen(h, "w", F32(44, 24), NORMAL);
+    lfuse_value b = h_input(h, "b", F32(24), PLAIN, NORMAL);
     const lfuse_value y = lfuse_matmul_as(x, w, LFUSE_TYPE_NONE, precision);
-    h_output(h, "y", lfuse_relu(lfuse_add(y, b)), LFUSE_F32, 2, LFUSE_DIMS(19, 24), PLAIN);
+    h_output(h, "y", lfuse_relu(lfuse_add(y, b)), F32(19, 24), PLAIN);
 }
 
 CASE(product_in_f16, TWO_WAYS) { product_rounded(h, LFUSE_PRECISION_F16); }
@@ -78,9 +76,9 @@ CASE(product_in_tf32, TWO_WAYS) { product_rounded(h, LFUSE_PRECISION_TF32); }
 /* alpha and beta in the device's memory. */
 CASE(product_device_scalars, TWO_WAYS)
 {
-    lfuse_value a = h_input(h, "a", LFUSE_F32, 2, LFUSE_DIMS(18, 40), PLAIN, INTEGERS);
-    lfuse_value b = h_input(h, "b", LFUSE_F32, 2, LFUSE_DIMS(26, 40), PLAIN, INTEGERS);
-    lfuse_value c = h_input(h, "c", LFUSE_F32, 2, LFUSE_DIMS(18, 26), STRIDED, INTEGERS);
+    lfuse_value a = h_input(h, "a", F32(18, 40), PLAIN, INTEGERS);
+    lfuse_value b = h_input(h, "b", F32(26, 40), PLAIN, INTEGERS);
+    lfuse_value c = h_input(h, "c", F32(18, 26), STRIDED, INTEGERS);
     lfuse_value alpha = h_input(h, "alpha", LFUSE_F32, 0, LFUSE_DIMS(0), PLAIN, INTEGERS);
     lfuse_value beta = h_input(h, "beta", LFUSE_F32, 0, LFUSE_DIMS(0), PLAIN, INTEGERS);
     h_update(h, c, lfuse_add(lfuse_mul(lfuse_matmul(a, lfuse_transpose(b)), alpha), lfuse_mul(c, beta)));
@@ -117,29 +115,28 @@ CASE(product_scale_made, TWO_WAYS)
 /* A matrix that is added once and one that is added by a number, neither where the result goes; in batches too. */
 CASE(product_residual, TWO_WAYS)
 {
-    lfuse_value x = h_input(h, "x", LFUSE_F32, 3, LFUSE_DIMS(2, 18, 24), PLAIN, INTEGERS);
-    lfuse_value w = h_input(h, "w", LFUSE_F32, 2, LFUSE_DIMS(24, 20), PLAIN, INTEGERS);
-    lfuse_value r = h_input(h, "r", LFUSE_F32, 3, LFUSE_DIMS(2, 18, 20), OFFSET, INTEGERS);
-    lfuse_value v = h_input(h, "v", LFUSE_F32, 1, LFUSE_DIMS(20), PLAIN, INTEGERS);
+    lfuse_value x = h_input(h, "x", F32(2, 18, 24), PLAIN, INTEGERS);
+    lfuse_value w = h_input(h, "w", F32(24, 20), PLAIN, INTEGERS);
+    lfuse_value r = h_input(h, "r", F32(2, 18, 20), OFFSET, INTEGERS);
+    lfuse_value v = h_input(h, "v", F32(20), PLAIN, INTEGERS);
     const lfuse_value y = lfuse_mul(lfuse_matmul(x, w), h_scalar(h, "alpha", 3));
     const lfuse_value z = lfuse_add(y, lfuse_mul(r, h_scalar(h, "beta", -2)));
-    h_output(h, "z", lfuse_relu(lfuse_add(z, v)), LFUSE_F32, 3, LFUSE_DIMS(2, 18, 20), PLAIN);
+    h_output(h, "z", lfuse_relu(lfuse_add(z, v)), F32(2, 18, 20), PLAIN);
     h_expect_same_bits(h);
 }
 
 /* Biases by row and by column, a residual, the value before the activation and another one beside the result. */
 CASE(product_auxiliary, EVERY_WAY)
 {
-    lfuse_value x = h_input(h, "x", LFUSE_F32, 2, LFUSE_DIMS(22, 40), PLAIN, INTEGERS);
-    lfuse_value w = h_input(h, "w", LFUSE_F32, 2, LFUSE_DIMS(40, 28), PLAIN, INTEGERS);
-    lfuse_value column = h_input(h, "column", LFUSE_F32, 1, LFUSE_DIMS(28), PLAIN, INTEGERS);
-    lfuse_value row = h_input(h, "row", LFUSE_F32, 2, LFUSE_DIMS(22, 1), PLAIN, INTEGERS);
-    lfuse_value residual = h_input(h, "residual", LFUSE_F32, 2, LFUSE_DIMS(22, 28), STRIDED, INTEGERS);
+    lfuse_value x = h_input(h, "x", F32(22, 40), PLAIN, INTEGERS);
+    lfuse_value w = h_input(h, "w", F32(40, 28), PLAIN, INTEGERS);
+    lfuse_value column = h_input(h, "column", F32(28), PLAIN, INTEGERS);
+    lfuse_value row = h_input(h, "row", F32(22, 1), PLAIN, INTEGERS);
+    lfuse_value residual = h_input(h, "residual", F32(22, 28), STRIDED, INTEGERS);
     const lfuse_value before = lfuse_add(lfuse_add(lfuse_matmul(x, w), column), row), y = lfuse_relu(before);
-    h_output(h, "before", before, LFUSE_F32, 2, LFUSE_DIMS(22, 28), PLAIN);
-    h_output(h, "sign", lfuse_cast(lfuse_gt(before, lfuse_constant(h_graph(h), 0)), LFUSE_U8), LFUSE_U8, 2,
-             LFUSE_DIMS(22, 28), PLAIN);
-    h_output(h, "y", lfuse_add(y, residual), LFUSE_F32, 2, LFUSE_DIMS(22, 28), PLAIN);
+    h_output(h, "before", before, F32(22, 28), PLAIN);
+    h_output(h, "sign", lfuse_cast(lfuse_gt(before, lfuse_constant(h_graph(h), 0)), LFUSE_U8), U8(22, 28), PLAIN);
+    h_output(h, "y", lfuse_add(y, residual), F32(22, 28), PLAIN);
     h_expect_same_bits(h);
 }
 
@@ -147,13 +144,13 @@ CASE(product_auxiliary, EVERY_WAY)
 CASE(product_bias_gradient, EVERY_WAY)
 {
     static const int rows[] = {0}, columns[] = {1};
-    lfuse_value dy = h_input(h, "dy", LFUSE_F32, 2, LFUSE_DIMS(150, 20), PLAIN, INTEGERS);
-    lfuse_value w = h_input(h, "w", LFUSE_F32, 2, LFUSE_DIMS(36, 20), PLAIN, INTEGERS);
-    lfuse_value z = h_input(h, "z", LFUSE_F32, 2, LFUSE_DIMS(150, 36), PLAIN, INTEGERS);
+    lfuse_value dy = h_input(h, "dy", F32(150, 20), PLAIN, INTEGERS);
+    lfuse_value w = h_input(h, "w", F32(36, 20), PLAIN, INTEGERS);
+    lfuse_value z = h_input(h, "z", F32(150, 36), PLAIN, INTEGERS);
     const lfuse_value d = lfuse_matmul(dy, lfuse_transpose(w)), zero = lfuse_constant(h_graph(h), 0);
     const lfuse_value dz = lfuse_where(lfuse_gt(z, zero), d, zero);
-    h_output(h, "dz", dz, LFUSE_F32, 2, LFUSE_DIMS(150, 36), PLAIN);
-    h_output(h, "db", lfuse_sum(dz, 1, rows, false), LFUSE_F32, 1, LFUSE_DIMS(36), PLAIN);
-    h_output(h, "by_row", lfuse_sum(dz, 1, columns, false), LFUSE_F32, 1, LFUSE_DIMS(150), PLAIN);
+    h_output(h, "dz", dz, F32(150, 36), PLAIN);
+    h_output(h, "db", lfuse_sum(dz, 1, rows, false), F32(36), PLAIN);
+    h_output(h, "by_row", lfuse_sum(dz, 1, columns, false), F32(150), PLAIN);
     h_expect_same_bits(h);
 }

@@ -5,14 +5,14 @@
 /* Weights of 8 bits with a scale by column; what they multiply has one by row and a number. */
 CASE(prologue_weights, EVERY_WAY)
 {
-    lfuse_value x = h_input(h, "x", LFUSE_F32, 2, LFUSE_DIMS(5, 150), OFFSET, INTEGERS);
-    lfuse_value r = h_input(h, "r", LFUSE_F32, 2, LFUSE_DIMS(5, 1), PLAIN, INTEGERS);
-    lfuse_value w = h_input(h, "w", LFUSE_I8, 2, LFUSE_DIMS(150, 68), PLAIN, INTEGERS);
-    lfuse_value s = h_input(h, "s", LFUSE_F32, 1, LFUSE_DIMS(68), PLAIN, INTEGERS);
-    lfuse_value b = h_input(h, "b", LFUSE_F32, 1, LFUSE_DIMS(68), PLAIN, INTEGERS);
+    lfuse_value x = h_input(h, "x", F32(5, 150), OFFSET, INTEGERS);
+    lfuse_value r = h_input(h, "r", F32(5, 1), PLAIN, INTEGERS);
+    lfuse_value w = h_input(h, "w", I8(150, 68), PLAIN, INTEGERS);
+    lfuse_value s = h_input(h, "s", F32(68), PLAIN, INTEGERS);
+    lfuse_value b = h_input(h, "b", F32(68), PLAIN, INTEGERS);
     const lfuse_value left = lfuse_sub(lfuse_mul(x, h_scalar(h, "half", 0.5)), r);
     const lfuse_value right = lfuse_mul(lfuse_cast(w, LFUSE_F32), s);
-    h_output(h, "y", lfuse_relu(lfuse_add(lfuse_matmul(left, right), b)), LFUSE_F32, 2, LFUSE_DIMS(5, 68), PLAIN);
+    h_output(h, "y", lfuse_relu(lfuse_add(lfuse_matmul(left, right), b)), F32(5, 68), PLAIN);
     h_expect_text(h, "(right (mul (f32 w) s))");
     h_expect_same_bits(h);
 }
@@ -20,11 +20,11 @@ CASE(prologue_weights, EVERY_WAY)
 /* Stored by columns of the result, so that both lie along k; beyond the ends of which 12/0 is nothing that counts. */
 CASE(prologue_transposed, TWO_WAYS)
 {
-    lfuse_value x = h_input(h, "x", LFUSE_F32, 2, LFUSE_DIMS(11, 45), PLAIN, INTEGERS);
-    lfuse_value w = h_indices(h, "w", LFUSE_I32, 2, LFUSE_DIMS(70, 45), 1, 4);
-    lfuse_value s = h_input(h, "s", LFUSE_F32, 2, LFUSE_DIMS(70, 1), PLAIN, INTEGERS);
+    lfuse_value x = h_input(h, "x", F32(11, 45), PLAIN, INTEGERS);
+    lfuse_value w = h_indices(h, "w", I32(70, 45), 1, 4);
+    lfuse_value s = h_input(h, "s", F32(70, 1), PLAIN, INTEGERS);
     const lfuse_value of = lfuse_div(lfuse_constant(h_graph(h), 12), lfuse_cast(w, LFUSE_F32));
-    h_output(h, "y", lfuse_matmul(x, lfuse_transpose(lfuse_mul(of, s))), LFUSE_F32, 2, LFUSE_DIMS(11, 70), PLAIN);
+    h_output(h, "y", lfuse_matmul(x, lfuse_transpose(lfuse_mul(of, s))), F32(11, 70), PLAIN);
     h_expect_text(h, "(right ");
     h_expect_same_bits(h);
 }
@@ -35,11 +35,10 @@ static void prologue_left(harness *h, bool turned)
     const lfuse_size extents[] = {turned ? 53 : 90, turned ? 90 : 53};
     lfuse_value d = h_input(h, "d", LFUSE_F32, 2, extents, PLAIN, INTEGERS);
     lfuse_value z = h_input(h, "z", LFUSE_F32, 2, extents, STRIDED, INTEGERS);
-    lfuse_value w = h_input(h, "w", LFUSE_BF16, 2, LFUSE_DIMS(53, 12), STRIDED, INTEGERS);
+    lfuse_value w = h_input(h, "w", BF16(53, 12), STRIDED, INTEGERS);
     const lfuse_value zero = lfuse_constant(h_graph(h), 0), left = lfuse_where(lfuse_gt(z, zero), d, zero);
     const lfuse_value right = lfuse_add(lfuse_cast(w, LFUSE_F32), lfuse_constant(h_graph(h), 1));
-    h_output(h, "y", lfuse_matmul(turned ? lfuse_transpose(left) : left, right), LFUSE_F32, 2, LFUSE_DIMS(90, 12),
-             STRIDED);
+    h_output(h, "y", lfuse_matmul(turned ? lfuse_transpose(left) : left, right), F32(90, 12), STRIDED);
     h_expect_text(h, "(right (add (f32 w) 1))"); /* on CPUs the left one has a kernel */
     h_expect_same_bits(h);
 }
@@ -51,12 +50,11 @@ CASE(prologue_left_turned, TWO_WAYS) { prologue_left(h, true); }
 CASE(prologue_rounded, TWO_WAYS)
 {
     const lfuse_size batch = h_size(h, "batch", 1, 16, 3);
-    lfuse_value x = h_input(h, "x", LFUSE_F16, 2, LFUSE_DIMS(batch, 400), PLAIN, INTEGERS);
-    lfuse_value w = h_input(h, "w", LFUSE_F16, 2, LFUSE_DIMS(400, 40), PLAIN, INTEGERS);
+    lfuse_value x = h_input(h, "x", F16(batch, 400), PLAIN, INTEGERS);
+    lfuse_value w = h_input(h, "w", F16(400, 40), PLAIN, INTEGERS);
     const lfuse_value one = lfuse_constant(h_graph(h), 1), large = lfuse_constant(h_graph(h), 2048);
     const lfuse_value right = lfuse_add(lfuse_mul(w, large), one);
-    h_output(h, "y", lfuse_matmul_as(x, right, LFUSE_F32, LFUSE_PRECISION_FULL), LFUSE_F32, 2, LFUSE_DIMS(batch, 40),
-             PLAIN);
+    h_output(h, "y", lfuse_matmul_as(x, right, LFUSE_F32, LFUSE_PRECISION_FULL), F32(batch, 40), PLAIN);
     h_expect_text(h, "(right ");
     h_expect_same_bits(h);
 }
@@ -64,8 +62,8 @@ CASE(prologue_rounded, TWO_WAYS)
 /* What the product is made of is what its result replaces: not before all of it has been read. */
 CASE(prologue_update, TWO_WAYS)
 {
-    lfuse_value c = h_input(h, "c", LFUSE_F32, 2, LFUSE_DIMS(16, 16), PLAIN, INTEGERS);
-    lfuse_value x = h_input(h, "x", LFUSE_F32, 2, LFUSE_DIMS(16, 16), PLAIN, INTEGERS);
+    lfuse_value c = h_input(h, "c", F32(16, 16), PLAIN, INTEGERS);
+    lfuse_value x = h_input(h, "x", F32(16, 16), PLAIN, INTEGERS);
     h_update(h, c, lfuse_matmul(x, lfuse_abs(c)));
     h_expect_same_bits(h);
 }
@@ -74,8 +72,8 @@ CASE(prologue_update, TWO_WAYS)
 CASE(prologue_of_nothing, TWO_WAYS)
 {
     const lfuse_size k = h_size(h, "k", 0, 64, 0);
-    lfuse_value x = h_input(h, "x", LFUSE_F32, 2, LFUSE_DIMS(4, k), PLAIN, INTEGERS);
-    lfuse_value w = h_input(h, "w", LFUSE_F32, 2, LFUSE_DIMS(k, 24), PLAIN, INTEGERS);
-    h_output(h, "y", lfuse_matmul(x, lfuse_abs(w)), LFUSE_F32, 2, LFUSE_DIMS(4, 24), PLAIN);
+    lfuse_value x = h_input(h, "x", F32(4, k), PLAIN, INTEGERS);
+    lfuse_value w = h_input(h, "w", F32(k, 24), PLAIN, INTEGERS);
+    h_output(h, "y", lfuse_matmul(x, lfuse_abs(w)), F32(4, 24), PLAIN);
     h_expect_same_bits(h);
 }

@@ -9,7 +9,7 @@ static const int last[1] = {-1};
 
 static lfuse_value rows(harness *h, const char *name, int64_t m, int64_t n)
 {
-    return h_input(h, name, LFUSE_F32, 2, LFUSE_DIMS(m, n), PLAIN, NORMAL);
+    return h_input(h, name, F32(m, n), PLAIN, NORMAL);
 }
 
 static lfuse_value near_one(harness *h, lfuse_value v)
@@ -78,18 +78,18 @@ static void reduce_by(harness *h, lfuse__reduction_name row, int at, lfuse_value
     snprintf(name, sizeof name, f->numbers > 1 ? "%s %g" : "%s", f->name, number);
     if (floating && lfuse__reductions[row].fold(number) == LFUSE__REDUCE_PROD) x = near_one(h, x);
     if (types == LFUSE__REDUCES_NUMBERS)
-        h_output(h, name, f->make(x, 1, last, number, 1), result, 2, LFUSE_DIMS(9, 1), PLAIN);
-    else h_output(h, name, f->make(x, 1, last, number, 0), result, 1, LFUSE_DIMS(9), PLAIN);
+        h_output(h, name, f->make(x, 1, last, number, 1), result, SHAPE(9, 1), PLAIN);
+    else h_output(h, name, f->make(x, 1, last, number, 0), result, SHAPE(9), PLAIN);
 }
 
 static void kinds_of(harness *h, lfuse_type type)
 {
-    lfuse_value x = h_input(h, "x", type, 2, LFUSE_DIMS(9, 150), PLAIN,
+    lfuse_value x = h_input(h, "x", TYPED(type, 9, 150), PLAIN,
                             type == LFUSE_F32 || !lfuse__is_floating(type) ? NORMAL : POSITIVE);
     for (int i = 0; i < LFUSE__REDUCTION_COUNT; i++)
         if (reduction_functions[i].numbers == 1) reduce_by(h, (lfuse__reduction_name)i, 0, x, type);
     if (type == LFUSE_BOOL) return;
-    h_output(h, "first", lfuse_amin(x, 1, (const int[]){0}, 0), type, 1, LFUSE_DIMS(150), PLAIN);
+    h_output(h, "first", lfuse_amin(x, 1, (const int[]){0}, 0), TYPED(type, 150), PLAIN);
     h_expect_same_bits(h);
 }
 
@@ -106,7 +106,7 @@ CASE(kinds_of_bool, 0) { kinds_of(h, LFUSE_BOOL); }
 /* Reductions with a number: of powers, which have other bits on other devices. */
 static void numbers_of(harness *h, lfuse_type type)
 {
-    lfuse_value x = h_input(h, "x", type, 2, LFUSE_DIMS(9, 150), PLAIN, type == LFUSE_F32 ? NORMAL : POSITIVE);
+    lfuse_value x = h_input(h, "x", TYPED(type, 9, 150), PLAIN, type == LFUSE_F32 ? NORMAL : POSITIVE);
     for (int i = 0; i < LFUSE__REDUCTION_COUNT; i++)
         for (int at = 0; at < reduction_functions[i].numbers && reduction_functions[i].numbers > 1; at++)
             reduce_by(h, (lfuse__reduction_name)i, at, x, type);
@@ -119,26 +119,26 @@ CASE(numbers_of_f64, 0) { numbers_of(h, LFUSE_F64); }
 
 CASE(nasty_rows, EXACT)
 {
-    lfuse_value x = h_input(h, "x", LFUSE_F32, 2, LFUSE_DIMS(200, 7), PLAIN, NASTY);
-    h_output(h, "sum", lfuse_sum(x, 1, last, 0), LFUSE_F32, 1, LFUSE_DIMS(200), PLAIN);
-    h_output(h, "nansum", lfuse_nansum(x, 1, last, 0), LFUSE_F32, 1, LFUSE_DIMS(200), PLAIN);
-    h_output(h, "nonzero", lfuse_count_nonzero(x, 1, last, 0), LFUSE_I64, 1, LFUSE_DIMS(200), PLAIN);
-    h_output(h, "max", lfuse_amax(x, 1, last, 0), LFUSE_F32, 1, LFUSE_DIMS(200), PLAIN);
-    h_output(h, "min", lfuse_amin(x, 1, last, 0), LFUSE_F32, 1, LFUSE_DIMS(200), PLAIN);
-    h_output(h, "argmax", lfuse_argmax(x, 1, last, 0), LFUSE_I64, 1, LFUSE_DIMS(200), PLAIN);
+    lfuse_value x = h_input(h, "x", F32(200, 7), PLAIN, NASTY);
+    h_output(h, "sum", lfuse_sum(x, 1, last, 0), F32(200), PLAIN);
+    h_output(h, "nansum", lfuse_nansum(x, 1, last, 0), F32(200), PLAIN);
+    h_output(h, "nonzero", lfuse_count_nonzero(x, 1, last, 0), I64(200), PLAIN);
+    h_output(h, "max", lfuse_amax(x, 1, last, 0), F32(200), PLAIN);
+    h_output(h, "min", lfuse_amin(x, 1, last, 0), F32(200), PLAIN);
+    h_output(h, "argmax", lfuse_argmax(x, 1, last, 0), I64(200), PLAIN);
     h_expect_same_bits(h);
 }
 
 CASE(no_elements, 0)
 {
     lfuse_value x = rows(h, "x", 6, 0);
-    h_output(h, "sum", lfuse_sum(x, 1, last, 0), LFUSE_F32, 1, LFUSE_DIMS(6), PLAIN);
-    h_output(h, "prod", lfuse_prod(x, 1, last, 0), LFUSE_F32, 1, LFUSE_DIMS(6), PLAIN);
-    h_output(h, "all", lfuse_all(x, 1, last, 0), LFUSE_BOOL, 1, LFUSE_DIMS(6), PLAIN);
-    h_output(h, "mean", lfuse_mean(x, 1, last, 0), LFUSE_F32, 1, LFUSE_DIMS(6), PLAIN);
-    h_output(h, "nonzero", lfuse_count_nonzero(x, 1, last, 0), LFUSE_I64, 1, LFUSE_DIMS(6), PLAIN);
-    h_output(h, "norm", lfuse_norm(x, 1, last, 3, 0), LFUSE_F32, 1, LFUSE_DIMS(6), PLAIN);
-    h_output(h, "columns", lfuse_sum(x, 1, (const int[]){0}, 0), LFUSE_F32, 1, LFUSE_DIMS(0), PLAIN);
+    h_output(h, "sum", lfuse_sum(x, 1, last, 0), F32(6), PLAIN);
+    h_output(h, "prod", lfuse_prod(x, 1, last, 0), F32(6), PLAIN);
+    h_output(h, "all", lfuse_all(x, 1, last, 0), BOOL(6), PLAIN);
+    h_output(h, "mean", lfuse_mean(x, 1, last, 0), F32(6), PLAIN);
+    h_output(h, "nonzero", lfuse_count_nonzero(x, 1, last, 0), I64(6), PLAIN);
+    h_output(h, "norm", lfuse_norm(x, 1, last, 3, 0), F32(6), PLAIN);
+    h_output(h, "columns", lfuse_sum(x, 1, (const int[]){0}, 0), F32(0), PLAIN);
 }
 
 /* ---- lengths: each its own form of kernel ---- */
@@ -165,10 +165,10 @@ CASE(tall_columns, EXACT) { sums_of(h, 5000, 3, 0); }
 
 static void softmax_of(harness *h, lfuse_type type, int64_t m, int64_t n, harness_layout layout)
 {
-    lfuse_value x = h_input(h, "x", type, 2, LFUSE_DIMS(m, n), layout, NORMAL);
-    h_output(h, "y", lfuse_softmax(x, 1, last), type, 2, LFUSE_DIMS(m, n), layout);
-    h_output(h, "log", lfuse_log_softmax(x, 1, last), type, 2, LFUSE_DIMS(m, n), PLAIN);
-    h_output(h, "sum", lfuse_logsumexp(x, 1, last, 0), type, 1, LFUSE_DIMS(m), PLAIN);
+    lfuse_value x = h_input(h, "x", TYPED(type, m, n), layout, NORMAL);
+    h_output(h, "y", lfuse_softmax(x, 1, last), TYPED(type, m, n), layout);
+    h_output(h, "log", lfuse_log_softmax(x, 1, last), TYPED(type, m, n), PLAIN);
+    h_output(h, "sum", lfuse_logsumexp(x, 1, last, 0), TYPED(type, m), PLAIN);
 }
 
 CASE(softmax_1, 0) { softmax_of(h, LFUSE_F32, 5, 1, PLAIN); }
@@ -183,10 +183,10 @@ CASE(softmax_f64, 0) { softmax_of(h, LFUSE_F64, 6, 77, PLAIN); }
 
 CASE(softmax_axes, 0)
 {
-    lfuse_value x = h_input(h, "x", LFUSE_F32, 3, LFUSE_DIMS(6, 9, 14), PLAIN, NORMAL);
-    h_output(h, "first", lfuse_softmax(x, 1, (const int[]){0}), LFUSE_F32, 3, LFUSE_DIMS(6, 9, 14), PLAIN);
-    h_output(h, "outer", lfuse_softmax(x, 2, (const int[]){0, 2}), LFUSE_F32, 3, LFUSE_DIMS(6, 9, 14), PLAIN);
-    h_output(h, "all", lfuse_softmax(x, LFUSE_ALL_AXES, NULL), LFUSE_F32, 3, LFUSE_DIMS(6, 9, 14), PLAIN);
+    lfuse_value x = h_input(h, "x", F32(6, 9, 14), PLAIN, NORMAL);
+    h_output(h, "first", lfuse_softmax(x, 1, (const int[]){0}), F32(6, 9, 14), PLAIN);
+    h_output(h, "outer", lfuse_softmax(x, 2, (const int[]){0, 2}), F32(6, 9, 14), PLAIN);
+    h_output(h, "all", lfuse_softmax(x, LFUSE_ALL_AXES, NULL), F32(6, 9, 14), PLAIN);
 }
 
 /* ---- one kernel where others launch several ---- */
@@ -195,23 +195,23 @@ CASE(masked_softmax, EVERY_WAY)
 {
     lfuse_value x = rows(h, "x", 60, 90), mask = rows(h, "mask", 60, 90);
     lfuse_value scaled = lfuse_add(lfuse_mul(x, h_scalar(h, "scale", 0.125)), mask);
-    h_output(h, "y", lfuse_softmax(scaled, 1, last), LFUSE_F32, 2, LFUSE_DIMS(60, 90), PLAIN);
+    h_output(h, "y", lfuse_softmax(scaled, 1, last), F32(60, 90), PLAIN);
     h_expect_launches(h, 1);
 }
 
 CASE(layernorm_tanh_dot_relu, EVERY_WAY)
 {
-    lfuse_value x = rows(h, "x", 50, 300), w = h_input(h, "w", LFUSE_F32, 1, LFUSE_DIMS(300), PLAIN, NORMAL);
+    lfuse_value x = rows(h, "x", 50, 300), w = h_input(h, "w", F32(300), PLAIN, NORMAL);
     lfuse_value y = lfuse_tanh(lfuse_layernorm(x, 1, lfuse_none(), lfuse_none(), 1e-5));
-    h_output(h, "y", lfuse_relu(lfuse_sum(lfuse_mul(y, w), 1, last, 0)), LFUSE_F32, 1, LFUSE_DIMS(50), PLAIN);
+    h_output(h, "y", lfuse_relu(lfuse_sum(lfuse_mul(y, w), 1, last, 0)), F32(50), PLAIN);
     h_expect_launches(h, 1);
 }
 
 CASE(two_norms, EXACT)
 {
     lfuse_value x = rows(h, "x", 70, 130);
-    h_output(h, "l1", lfuse_norm_l1(x, 1, last, 0), LFUSE_F32, 1, LFUSE_DIMS(70), PLAIN);
-    h_output(h, "l2", lfuse_norm_l2(x, 1, last, 0), LFUSE_F32, 1, LFUSE_DIMS(70), PLAIN);
+    h_output(h, "l1", lfuse_norm_l1(x, 1, last, 0), F32(70), PLAIN);
+    h_output(h, "l2", lfuse_norm_l2(x, 1, last, 0), F32(70), PLAIN);
     h_expect_same_bits(h);
     h_expect_launches(h, 1);
 }
@@ -224,7 +224,7 @@ static void reductions_far_on(harness *h, int chain)
     for (int i = 0; i < chain; i++) y = lfuse_abs(lfuse_sub(y, x));
     for (int i = 0; i < LENGTH(names); i++) {
         y = lfuse_sub(y, x);
-        h_output(h, names[i], lfuse_amax(y, 1, last, 0), LFUSE_F32, 1, LFUSE_DIMS(9), PLAIN);
+        h_output(h, names[i], lfuse_amax(y, 1, last, 0), F32(9), PLAIN);
     }
     h_expect_same_bits(h);
     h_expect_launches(h, 1);
@@ -237,10 +237,10 @@ CASE(reductions_at_odd_registers, 0) { reductions_far_on(h, 11); }
 
 static void layernorm_of(harness *h, lfuse_type type, int64_t m, int64_t n)
 {
-    lfuse_value x = h_input(h, "x", type, 2, LFUSE_DIMS(m, n), PLAIN, NORMAL);
-    lfuse_value w = h_input(h, "w", type, 1, LFUSE_DIMS(n), PLAIN, NORMAL);
-    lfuse_value b = h_frozen(h, "b", type, 1, LFUSE_DIMS(n), NORMAL);
-    h_output(h, "y", lfuse_layernorm(x, 1, w, b, 1e-5), type, 2, LFUSE_DIMS(m, n), PLAIN);
+    lfuse_value x = h_input(h, "x", TYPED(type, m, n), PLAIN, NORMAL);
+    lfuse_value w = h_input(h, "w", TYPED(type, n), PLAIN, NORMAL);
+    lfuse_value b = h_frozen(h, "b", TYPED(type, n), NORMAL);
+    h_output(h, "y", lfuse_layernorm(x, 1, w, b, 1e-5), TYPED(type, m, n), PLAIN);
     h_expect_same_bits(h);
     h_expect_launches(h, 1);
 }
@@ -251,16 +251,16 @@ CASE(layernorm_3000, EXACT) { layernorm_of(h, LFUSE_F32, 5, 3000); }
 CASE(layernorm_f64, 0) { layernorm_of(h, LFUSE_F64, 5, 200); }
 CASE(layernorm_f16, 0)
 {
-    lfuse_value x = h_input(h, "x", LFUSE_F16, 2, LFUSE_DIMS(20, 96), PLAIN, NORMAL);
-    h_output(h, "y", lfuse_layernorm(x, 1, lfuse_none(), lfuse_none(), 1e-5), LFUSE_F16, 2, LFUSE_DIMS(20, 96), PLAIN);
+    lfuse_value x = h_input(h, "x", F16(20, 96), PLAIN, NORMAL);
+    h_output(h, "y", lfuse_layernorm(x, 1, lfuse_none(), lfuse_none(), 1e-5), F16(20, 96), PLAIN);
     h_expect_launches(h, 1);
 }
 
 CASE(rmsnorm, EXACT)
 {
-    lfuse_value x = h_input(h, "x", LFUSE_F32, 3, LFUSE_DIMS(4, 9, 80), PLAIN, NORMAL);
-    lfuse_value w = h_input(h, "w", LFUSE_F32, 2, LFUSE_DIMS(9, 80), PLAIN, NORMAL);
-    h_output(h, "y", lfuse_rmsnorm(x, 2, w, 1e-6), LFUSE_F32, 3, LFUSE_DIMS(4, 9, 80), PLAIN);
+    lfuse_value x = h_input(h, "x", F32(4, 9, 80), PLAIN, NORMAL);
+    lfuse_value w = h_input(h, "w", F32(9, 80), PLAIN, NORMAL);
+    h_output(h, "y", lfuse_rmsnorm(x, 2, w, 1e-6), F32(4, 9, 80), PLAIN);
     h_expect_same_bits(h);
     h_expect_launches(h, 1);
 }
@@ -268,29 +268,29 @@ CASE(rmsnorm, EXACT)
 /* What follows is of the shape that the caller knows, the rows are of another one. */
 CASE(groupnorm_then_work, EXACT | EVERY_WAY)
 {
-    lfuse_value x = h_input(h, "x", LFUSE_F32, 4, LFUSE_DIMS(3, 8, 5, 7), PLAIN, NORMAL);
-    lfuse_value r = h_input(h, "r", LFUSE_F32, 4, LFUSE_DIMS(3, 8, 5, 7), STRIDED, NORMAL);
-    lfuse_value w = h_input(h, "w", LFUSE_F32, 1, LFUSE_DIMS(8), PLAIN, NORMAL);
-    lfuse_value s = h_input(h, "s", LFUSE_F32, 3, LFUSE_DIMS(8, 1, 7), PLAIN, NORMAL);
+    lfuse_value x = h_input(h, "x", F32(3, 8, 5, 7), PLAIN, NORMAL);
+    lfuse_value r = h_input(h, "r", F32(3, 8, 5, 7), STRIDED, NORMAL);
+    lfuse_value w = h_input(h, "w", F32(8), PLAIN, NORMAL);
+    lfuse_value s = h_input(h, "s", F32(8, 1, 7), PLAIN, NORMAL);
     lfuse_value y = lfuse_add(lfuse_groupnorm(x, 4, w, lfuse_none(), 1e-5), r);
-    h_output(h, "y", lfuse_relu(lfuse_mul(y, s)), LFUSE_F32, 4, LFUSE_DIMS(3, 8, 5, 7), PLAIN);
+    h_output(h, "y", lfuse_relu(lfuse_mul(y, s)), F32(3, 8, 5, 7), PLAIN);
     h_expect_launches(h, 1);
 }
 
 CASE(groupnorm, EXACT)
 {
-    lfuse_value x = h_input(h, "x", LFUSE_F32, 4, LFUSE_DIMS(3, 8, 5, 7), PLAIN, NORMAL);
-    lfuse_value w = h_input(h, "w", LFUSE_F32, 1, LFUSE_DIMS(8), PLAIN, NORMAL);
-    lfuse_value b = h_input(h, "b", LFUSE_F32, 1, LFUSE_DIMS(8), PLAIN, NORMAL);
-    h_output(h, "y", lfuse_groupnorm(x, 4, w, b, 1e-5), LFUSE_F32, 4, LFUSE_DIMS(3, 8, 5, 7), PLAIN);
+    lfuse_value x = h_input(h, "x", F32(3, 8, 5, 7), PLAIN, NORMAL);
+    lfuse_value w = h_input(h, "w", F32(8), PLAIN, NORMAL);
+    lfuse_value b = h_input(h, "b", F32(8), PLAIN, NORMAL);
+    h_output(h, "y", lfuse_groupnorm(x, 4, w, b, 1e-5), F32(3, 8, 5, 7), PLAIN);
     h_expect_same_bits(h);
 }
 
 CASE(l2_normalize, 0)
 {
     lfuse_value x = rows(h, "x", 31, 64);
-    h_output(h, "rows", lfuse_l2_normalize(x, 1, last, 1e-12), LFUSE_F32, 2, LFUSE_DIMS(31, 64), PLAIN);
-    h_output(h, "columns", lfuse_l2_normalize(x, 1, (const int[]){0}, 1e-12), LFUSE_F32, 2, LFUSE_DIMS(31, 64), PLAIN);
+    h_output(h, "rows", lfuse_l2_normalize(x, 1, last, 1e-12), F32(31, 64), PLAIN);
+    h_output(h, "columns", lfuse_l2_normalize(x, 1, (const int[]){0}, 1e-12), F32(31, 64), PLAIN);
     h_expect_same_bits(h);
 }
 
@@ -298,18 +298,17 @@ CASE(residual_layernorm, EVERY_WAY)
 {
     lfuse_value x = rows(h, "x", 25, 200), r = rows(h, "r", 25, 200);
     lfuse_value sum = lfuse_add(x, r);
-    h_output(h, "sum", sum, LFUSE_F32, 2, LFUSE_DIMS(25, 200), PLAIN);
-    h_output(h, "y", lfuse_gelu(lfuse_layernorm(sum, 1, lfuse_none(), lfuse_none(), 1e-5)), LFUSE_F32, 2,
-             LFUSE_DIMS(25, 200), PLAIN);
+    h_output(h, "sum", sum, F32(25, 200), PLAIN);
+    h_output(h, "y", lfuse_gelu(lfuse_layernorm(sum, 1, lfuse_none(), lfuse_none(), 1e-5)), F32(25, 200), PLAIN);
     h_expect_launches(h, 1);
 }
 
 CASE(rows_of_sizes, 0)
 {
     lfuse_size m = h_size(h, "m", 0, 4096, 13), n = h_size(h, "n", 1, 100000, 1500);
-    lfuse_value x = h_input(h, "x", LFUSE_F32, 2, LFUSE_DIMS(m, n), PLAIN, NORMAL);
-    h_output(h, "y", lfuse_sub(x, lfuse_mean(x, 1, last, 1)), LFUSE_F32, 2, LFUSE_DIMS(m, n), PLAIN);
-    h_output(h, "softmax", lfuse_softmax(x, 1, last), LFUSE_F32, 2, LFUSE_DIMS(m, n), PLAIN);
+    lfuse_value x = h_input(h, "x", F32(m, n), PLAIN, NORMAL);
+    h_output(h, "y", lfuse_sub(x, lfuse_mean(x, 1, last, 1)), F32(m, n), PLAIN);
+    h_output(h, "softmax", lfuse_softmax(x, 1, last), F32(m, n), PLAIN);
 }
 
 CASE(rows_in_place, EVERY_WAY)
@@ -324,7 +323,7 @@ CASE(rows_and_columns_in_place, 0)
 {
     lfuse_value x = rows(h, "x", 24, 24);
     h_update(h, x, lfuse_sub(x, lfuse_mean(lfuse_transpose(x), 1, last, 1)));
-    h_output(h, "columns", lfuse_mean(x, 1, (const int[]){0}, 0), LFUSE_F32, 1, LFUSE_DIMS(24), PLAIN);
+    h_output(h, "columns", lfuse_mean(x, 1, (const int[]){0}, 0), F32(24), PLAIN);
     h_expect_same_bits(h);
 }
 
@@ -333,8 +332,7 @@ CASE(twice_reduced, EVERY_WAY)
 {
     lfuse_value x = rows(h, "x", 30, 45);
     lfuse_value mean = lfuse_mean(x, 1, last, 1), centred = lfuse_sub(x, mean);
-    h_output(h, "y", lfuse_mul(centred, lfuse_amax(lfuse_abs(centred), 1, (const int[]){0}, 1)), LFUSE_F32, 2,
-             LFUSE_DIMS(30, 45), PLAIN);
+    h_output(h, "y", lfuse_mul(centred, lfuse_amax(lfuse_abs(centred), 1, (const int[]){0}, 1)), F32(30, 45), PLAIN);
     h_output(h, "spread", lfuse_var(lfuse_squeeze(mean, 1), LFUSE_ALL_AXES, NULL, 0, 0), LFUSE_F32, 0, NULL, PLAIN);
     h_expect_same_bits(h);
 }

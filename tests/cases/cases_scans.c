@@ -19,12 +19,12 @@ static void scan_by(harness *h, const char *name, scanner *make, int types, lfus
     const bool floating = lfuse__is_floating(type);
     if ((types == FLOATING && !floating) || (types == SAME && type == LFUSE_BOOL)) return;
     if (make == lfuse_cumprod && floating) x = near_one(h, x);
-    h_output(h, name, make(x, axis), types == NUMBERS && !floating ? LFUSE_I64 : type, 2, LFUSE_DIMS(9, 150), PLAIN);
+    h_output(h, name, make(x, axis), types == NUMBERS && !floating ? LFUSE_I64 : type, SHAPE(9, 150), PLAIN);
 }
 
 static void scans_of(harness *h, lfuse_type type, int axis)
 {
-    lfuse_value x = h_input(h, "x", type, 2, LFUSE_DIMS(9, 150), PLAIN, NORMAL);
+    lfuse_value x = h_input(h, "x", TYPED(type, 9, 150), PLAIN, NORMAL);
 #define LFUSE__SCAN(name, op, types) scan_by(h, #name, lfuse_##name, types, x, type, axis);
 #include "common/graph/scans.def"
 #undef LFUSE__SCAN
@@ -45,25 +45,25 @@ CASE(scans_of_bool, 0) { scans_of(h, LFUSE_BOOL, 1); }
 
 CASE(nasty_scans, EXACT)
 {
-    lfuse_value x = h_input(h, "x", LFUSE_F32, 2, LFUSE_DIMS(60, 40), PLAIN, NASTY);
-    h_output(h, "sum", lfuse_cumsum(x, 1), LFUSE_F32, 2, LFUSE_DIMS(60, 40), PLAIN);
-    h_output(h, "max", lfuse_cummax(x, 1), LFUSE_F32, 2, LFUSE_DIMS(60, 40), PLAIN);
-    h_output(h, "min", lfuse_cummin(x, 0), LFUSE_F32, 2, LFUSE_DIMS(60, 40), PLAIN);
+    lfuse_value x = h_input(h, "x", F32(60, 40), PLAIN, NASTY);
+    h_output(h, "sum", lfuse_cumsum(x, 1), F32(60, 40), PLAIN);
+    h_output(h, "max", lfuse_cummax(x, 1), F32(60, 40), PLAIN);
+    h_output(h, "min", lfuse_cummin(x, 0), F32(60, 40), PLAIN);
     h_expect_same_bits(h);
 }
 
 CASE(nasty_logcumsumexp, 0)
 {
-    lfuse_value x = h_input(h, "x", LFUSE_F32, 2, LFUSE_DIMS(60, 40), PLAIN, NASTY);
-    h_output(h, "y", lfuse_logcumsumexp(x, 1), LFUSE_F32, 2, LFUSE_DIMS(60, 40), PLAIN);
+    lfuse_value x = h_input(h, "x", F32(60, 40), PLAIN, NASTY);
+    h_output(h, "y", lfuse_logcumsumexp(x, 1), F32(60, 40), PLAIN);
 }
 
 /* ---- lengths: quads, blocks, chunks, and what is left of them ---- */
 
 static void sums_along(harness *h, lfuse_size m, lfuse_size n, int axis, harness_layout layout)
 {
-    lfuse_value x = h_input(h, "x", LFUSE_F32, 2, LFUSE_DIMS(m, n), layout, NORMAL);
-    h_output(h, "sum", lfuse_cumsum(x, axis), LFUSE_F32, 2, LFUSE_DIMS(m, n), layout);
+    lfuse_value x = h_input(h, "x", F32(m, n), layout, NORMAL);
+    h_output(h, "sum", lfuse_cumsum(x, axis), F32(m, n), layout);
     h_expect_same_bits(h);
     h_expect_launches(h, m && n);
 }
@@ -89,27 +89,27 @@ CASE(scan_of_no_rows, 0) { sums_along(h, 0, 6, 1, PLAIN); }
 
 CASE(scan_between, EXACT)
 {
-    lfuse_value x = h_input(h, "x", LFUSE_F32, 3, LFUSE_DIMS(5, 60, 37), PLAIN, NORMAL);
-    h_output(h, "sum", lfuse_cumsum(x, 1), LFUSE_F32, 3, LFUSE_DIMS(5, 60, 37), PLAIN);
-    h_output(h, "turned", lfuse_cumsum(lfuse_transpose(x), 1), LFUSE_F32, 3, LFUSE_DIMS(5, 37, 60), PLAIN);
+    lfuse_value x = h_input(h, "x", F32(5, 60, 37), PLAIN, NORMAL);
+    h_output(h, "sum", lfuse_cumsum(x, 1), F32(5, 60, 37), PLAIN);
+    h_output(h, "turned", lfuse_cumsum(lfuse_transpose(x), 1), F32(5, 37, 60), PLAIN);
     h_expect_same_bits(h);
 }
 
 CASE(scan_of_sizes, 0)
 {
     lfuse_size m = h_size(h, "m", 0, 4096, 13), n = h_size(h, "n", 0, 100000, 5500);
-    lfuse_value x = h_input(h, "x", LFUSE_F32, 2, LFUSE_DIMS(m, n), PLAIN, NORMAL);
-    h_output(h, "sum", lfuse_cumsum(x, 1), LFUSE_F32, 2, LFUSE_DIMS(m, n), PLAIN);
-    h_output(h, "max", lfuse_cummax(x, 0), LFUSE_F32, 2, LFUSE_DIMS(m, n), PLAIN);
+    lfuse_value x = h_input(h, "x", F32(m, n), PLAIN, NORMAL);
+    h_output(h, "sum", lfuse_cumsum(x, 1), F32(m, n), PLAIN);
+    h_output(h, "max", lfuse_cummax(x, 0), F32(m, n), PLAIN);
     h_expect_same_bits(h);
 }
 
 /* From the end: a view of what is scanned, and one of the result. */
 CASE(scan_from_the_end, EXACT)
 {
-    lfuse_value x = h_input(h, "x", LFUSE_F32, 2, LFUSE_DIMS(8, 700), PLAIN, NORMAL);
+    lfuse_value x = h_input(h, "x", F32(8, 700), PLAIN, NORMAL);
     lfuse_value turned = lfuse_cumsum(lfuse_flip(x, 1, (const int[]){1}), 1);
-    h_output(h, "y", lfuse_flip(turned, 1, (const int[]){1}), LFUSE_F32, 2, LFUSE_DIMS(8, 700), PLAIN);
+    h_output(h, "y", lfuse_flip(turned, 1, (const int[]){1}), F32(8, 700), PLAIN);
     h_expect_same_bits(h);
 }
 
@@ -117,14 +117,13 @@ CASE(scan_from_the_end, EXACT)
 
 static void fused_along(harness *h, int axis)
 {
-    lfuse_value x = h_input(h, "x", LFUSE_F32, 2, LFUSE_DIMS(70, 500), PLAIN, NORMAL);
-    lfuse_value w = h_input(h, "w", LFUSE_F32, 1, LFUSE_DIMS(500), PLAIN, NORMAL);
-    lfuse_value v = h_input(h, "v", LFUSE_F32, 2, LFUSE_DIMS(70, 1), PLAIN, NORMAL);
+    lfuse_value x = h_input(h, "x", F32(70, 500), PLAIN, NORMAL);
+    lfuse_value w = h_input(h, "w", F32(500), PLAIN, NORMAL);
+    lfuse_value v = h_input(h, "v", F32(70, 1), PLAIN, NORMAL);
     lfuse_value made = lfuse_add(lfuse_mul(x, w), v);
     lfuse_value sum = lfuse_cumsum(made, axis);
-    h_output(h, "y", lfuse_relu(lfuse_sub(lfuse_mul(sum, h_scalar(h, "scale", 0.5)), made)), LFUSE_F32, 2,
-             LFUSE_DIMS(70, 500), PLAIN);
-    h_output(h, "sum", sum, LFUSE_F32, 2, LFUSE_DIMS(70, 500), OFFSET);
+    h_output(h, "y", lfuse_relu(lfuse_sub(lfuse_mul(sum, h_scalar(h, "scale", 0.5)), made)), F32(70, 500), PLAIN);
+    h_output(h, "sum", sum, F32(70, 500), OFFSET);
     h_expect_same_bits(h);
     h_expect_launches(h, 1);
     h_expect_text(h, "(scan ");
@@ -135,27 +134,27 @@ CASE(scan_fused_down, EXACT) { fused_along(h, 0); }
 
 CASE(scan_of_look_ups, 0)
 {
-    lfuse_value table = h_input(h, "table", LFUSE_F32, 1, LFUSE_DIMS(50), PLAIN, NORMAL);
-    lfuse_value at = h_indices(h, "at", LFUSE_I32, 2, LFUSE_DIMS(9, 300), 0, 49);
+    lfuse_value table = h_input(h, "table", F32(50), PLAIN, NORMAL);
+    lfuse_value at = h_indices(h, "at", I32(9, 300), 0, 49);
     lfuse_value x = lfuse_gather(table, at);
-    h_output(h, "y", lfuse_cumsum(lfuse_mul(x, x), 1), LFUSE_F32, 2, LFUSE_DIMS(9, 300), PLAIN);
-    h_output(h, "down", lfuse_cumsum(x, 0), LFUSE_F32, 2, LFUSE_DIMS(9, 300), PLAIN);
+    h_output(h, "y", lfuse_cumsum(lfuse_mul(x, x), 1), F32(9, 300), PLAIN);
+    h_output(h, "down", lfuse_cumsum(x, 0), F32(9, 300), PLAIN);
     h_expect_same_bits(h);
 }
 
 CASE(scan_beside_rows, EXACT)
 {
-    lfuse_value x = h_input(h, "x", LFUSE_F32, 2, LFUSE_DIMS(20, 333), PLAIN, NORMAL);
+    lfuse_value x = h_input(h, "x", F32(20, 333), PLAIN, NORMAL);
     lfuse_value centred = lfuse_sub(x, lfuse_mean(x, 1, (const int[]){1}, 1));
-    h_output(h, "y", lfuse_cumsum(centred, 1), LFUSE_F32, 2, LFUSE_DIMS(20, 333), PLAIN);
-    h_output(h, "twice", lfuse_cummax(lfuse_cumsum(x, 0), 1), LFUSE_F32, 2, LFUSE_DIMS(20, 333), PLAIN);
-    h_output(h, "range", lfuse_amax(lfuse_cumsum(x, 1), 1, (const int[]){1}, 0), LFUSE_F32, 1, LFUSE_DIMS(20), PLAIN);
+    h_output(h, "y", lfuse_cumsum(centred, 1), F32(20, 333), PLAIN);
+    h_output(h, "twice", lfuse_cummax(lfuse_cumsum(x, 0), 1), F32(20, 333), PLAIN);
+    h_output(h, "range", lfuse_amax(lfuse_cumsum(x, 1), 1, (const int[]){1}, 0), F32(20), PLAIN);
     h_expect_same_bits(h);
 }
 
 CASE(scan_in_place, EXACT | EVERY_WAY)
 {
-    lfuse_value x = h_input(h, "x", LFUSE_F32, 2, LFUSE_DIMS(22, 5000), PLAIN, NORMAL);
+    lfuse_value x = h_input(h, "x", F32(22, 5000), PLAIN, NORMAL);
     h_update(h, x, lfuse_cumsum(lfuse_neg(x), 1));
     h_expect_same_bits(h);
 }

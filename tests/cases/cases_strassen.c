@@ -4,9 +4,9 @@
 
 static void product_of(harness *h, int levels, lfuse_type type, int64_t m, int64_t k, int64_t n, harness_data data)
 {
-    lfuse_value x = h_input(h, "x", type, 2, LFUSE_DIMS(m, k), PLAIN, data);
-    lfuse_value w = h_frozen(h, "w", type, 2, LFUSE_DIMS(k, n), data);
-    h_output(h, "y", lfuse_matmul(x, w), type, 2, LFUSE_DIMS(m, n), PLAIN);
+    lfuse_value x = h_input(h, "x", TYPED(type, m, k), PLAIN, data);
+    lfuse_value w = h_frozen(h, "w", TYPED(type, k, n), data);
+    h_output(h, "y", lfuse_matmul(x, w), TYPED(type, m, n), PLAIN);
     h_strassen(h, levels);
     if (data == INTEGERS) h_expect_same_bits(h);
 }
@@ -24,13 +24,13 @@ CASE(strassen_bf16, TWO_WAYS) { product_of(h, 2, LFUSE_BF16, 13, 22, 19, INTEGER
 /* Layers of narrow weights, a pre-activation that is kept, and a result as wide as it is added up. */
 CASE(strassen_f16_network, TWO_WAYS)
 {
-    lfuse_value x = h_input(h, "x", LFUSE_F16, 2, LFUSE_DIMS(11, 18), OFFSET, NORMAL);
-    lfuse_value u = h_frozen(h, "u", LFUSE_F16, 2, LFUSE_DIMS(18, 25), NORMAL);
-    lfuse_value v = h_input(h, "v", LFUSE_F16, 2, LFUSE_DIMS(25, 9), STRIDED, NORMAL);
-    const lfuse_value p = lfuse_add(lfuse_matmul(x, u), h_frozen(h, "b", LFUSE_F16, 1, LFUSE_DIMS(25), NORMAL));
+    lfuse_value x = h_input(h, "x", F16(11, 18), OFFSET, NORMAL);
+    lfuse_value u = h_frozen(h, "u", F16(18, 25), NORMAL);
+    lfuse_value v = h_input(h, "v", F16(25, 9), STRIDED, NORMAL);
+    const lfuse_value p = lfuse_add(lfuse_matmul(x, u), h_frozen(h, "b", F16(25), NORMAL));
     const lfuse_value y = lfuse_matmul_as(lfuse_relu(p), v, LFUSE_F32, LFUSE_PRECISION_FULL);
-    h_output(h, "p", p, LFUSE_F16, 2, LFUSE_DIMS(11, 25), STRIDED);
-    h_output(h, "y", y, LFUSE_F32, 2, LFUSE_DIMS(11, 9), PLAIN);
+    h_output(h, "p", p, F16(11, 25), STRIDED);
+    h_output(h, "y", y, F32(11, 9), PLAIN);
     h_strassen(h, 1);
     h_expect_text(h, "of f16 in f32 acc");
 }
@@ -51,16 +51,16 @@ CASE(strassen_few_columns, TWO_WAYS)
 /* Layers of any sizes: bias by column, pre-activations kept, a residual; one batch and one kernel for each. */
 static void network(harness *h, int levels, harness_data data)
 {
-    lfuse_value x = h_input(h, "x", LFUSE_F32, 2, LFUSE_DIMS(21, 18), PLAIN, data);
-    lfuse_value w0 = h_frozen(h, "w0", LFUSE_F32, 2, LFUSE_DIMS(18, 35), data);
-    lfuse_value w1 = h_frozen(h, "w1", LFUSE_F32, 2, LFUSE_DIMS(35, 35), data);
-    lfuse_value w2 = h_frozen(h, "w2", LFUSE_F32, 2, LFUSE_DIMS(35, 9), data);
-    lfuse_value b0 = h_frozen(h, "b0", LFUSE_F32, 1, LFUSE_DIMS(35), data);
-    lfuse_value b1 = h_frozen(h, "b1", LFUSE_F32, 2, LFUSE_DIMS(21, 1), data);
+    lfuse_value x = h_input(h, "x", F32(21, 18), PLAIN, data);
+    lfuse_value w0 = h_frozen(h, "w0", F32(18, 35), data);
+    lfuse_value w1 = h_frozen(h, "w1", F32(35, 35), data);
+    lfuse_value w2 = h_frozen(h, "w2", F32(35, 9), data);
+    lfuse_value b0 = h_frozen(h, "b0", F32(35), data);
+    lfuse_value b1 = h_frozen(h, "b1", F32(21, 1), data);
     const lfuse_value p0 = lfuse_add(lfuse_matmul(x, w0), b0), a0 = lfuse_relu(p0);
     const lfuse_value a1 = lfuse_relu(lfuse_add(lfuse_add(lfuse_matmul(a0, w1), b1), a0));
-    h_output(h, "p0", p0, LFUSE_F32, 2, LFUSE_DIMS(21, 35), STRIDED);
-    h_output(h, "y", lfuse_matmul(a1, w2), LFUSE_F32, 2, LFUSE_DIMS(21, 9), PLAIN);
+    h_output(h, "p0", p0, F32(21, 35), STRIDED);
+    h_output(h, "y", lfuse_matmul(a1, w2), F32(21, 9), PLAIN);
     h_strassen(h, levels);
     h_expect_launches(h, 7); /* factors of x, then a batch and what is behind it, three times */
 }
@@ -76,11 +76,10 @@ CASE(strassen_network_exact, TWO_WAYS)
 /* One value for two products, which share its factors, beside a sum of both; and both operands variable. */
 CASE(strassen_gate, TWO_WAYS)
 {
-    lfuse_value x = h_input(h, "x", LFUSE_F32, 2, LFUSE_DIMS(14, 24), OFFSET, INTEGERS);
-    lfuse_value u = h_frozen(h, "u", LFUSE_F32, 2, LFUSE_DIMS(24, 22), INTEGERS);
-    lfuse_value v = h_input(h, "v", LFUSE_F32, 2, LFUSE_DIMS(24, 22), STRIDED, INTEGERS);
-    h_output(h, "y", lfuse_mul(lfuse_relu(lfuse_matmul(x, u)), lfuse_matmul(x, v)), LFUSE_F32, 2, LFUSE_DIMS(14, 22),
-             PLAIN);
+    lfuse_value x = h_input(h, "x", F32(14, 24), OFFSET, INTEGERS);
+    lfuse_value u = h_frozen(h, "u", F32(24, 22), INTEGERS);
+    lfuse_value v = h_input(h, "v", F32(24, 22), STRIDED, INTEGERS);
+    h_output(h, "y", lfuse_mul(lfuse_relu(lfuse_matmul(x, u)), lfuse_matmul(x, v)), F32(14, 22), PLAIN);
     h_strassen(h, 1);
     h_expect_same_bits(h);
 }
@@ -88,10 +87,10 @@ CASE(strassen_gate, TWO_WAYS)
 /* Transposed operands, on both sides, frozen and not. */
 CASE(strassen_transposed, TWO_WAYS)
 {
-    lfuse_value a = h_input(h, "a", LFUSE_F32, 2, LFUSE_DIMS(26, 15), PLAIN, INTEGERS);
-    lfuse_value w = h_frozen(h, "w", LFUSE_F32, 2, LFUSE_DIMS(20, 26), INTEGERS);
-    h_output(h, "y", lfuse_matmul(lfuse_transpose(a), lfuse_transpose(w)), LFUSE_F32, 2, LFUSE_DIMS(15, 20), STRIDED);
-    h_output(h, "z", lfuse_matmul(w, lfuse_neg(a)), LFUSE_F32, 2, LFUSE_DIMS(20, 15), PLAIN);
+    lfuse_value a = h_input(h, "a", F32(26, 15), PLAIN, INTEGERS);
+    lfuse_value w = h_frozen(h, "w", F32(20, 26), INTEGERS);
+    h_output(h, "y", lfuse_matmul(lfuse_transpose(a), lfuse_transpose(w)), F32(15, 20), STRIDED);
+    h_output(h, "z", lfuse_matmul(w, lfuse_neg(a)), F32(20, 15), PLAIN);
     h_strassen(h, 1);
     h_expect_same_bits(h);
 }
@@ -99,9 +98,9 @@ CASE(strassen_transposed, TWO_WAYS)
 /* What is updated in place by what follows the product, with numbers. */
 CASE(strassen_update, TWO_WAYS)
 {
-    lfuse_value a = h_input(h, "a", LFUSE_F32, 2, LFUSE_DIMS(17, 20), PLAIN, INTEGERS);
-    lfuse_value w = h_frozen(h, "w", LFUSE_F32, 2, LFUSE_DIMS(20, 20), INTEGERS);
-    lfuse_value c = h_input(h, "c", LFUSE_F32, 2, LFUSE_DIMS(17, 20), STRIDED, INTEGERS);
+    lfuse_value a = h_input(h, "a", F32(17, 20), PLAIN, INTEGERS);
+    lfuse_value w = h_frozen(h, "w", F32(20, 20), INTEGERS);
+    lfuse_value c = h_input(h, "c", F32(17, 20), STRIDED, INTEGERS);
     const lfuse_value scaled = lfuse_mul(lfuse_matmul(a, w), h_scalar(h, "alpha", 2));
     h_update(h, c, lfuse_add(scaled, lfuse_mul(c, h_scalar(h, "beta", -3))));
     h_update(h, a, lfuse_matmul(a, w));
@@ -113,10 +112,9 @@ CASE(strassen_update, TWO_WAYS)
 CASE(strassen_sizes, TWO_WAYS)
 {
     const lfuse_size m = h_size(h, "m", 4, 64, 27), k = h_size(h, "k", 4, 64, 33);
-    lfuse_value x = h_input(h, "x", LFUSE_F32, 2, LFUSE_DIMS(m, k), PLAIN, INTEGERS);
-    lfuse_value w = h_frozen(h, "w", LFUSE_F32, 2, LFUSE_DIMS(k, m), INTEGERS);
-    h_output(h, "y", lfuse_relu(lfuse_matmul(lfuse_relu(lfuse_matmul(x, w)), x)), LFUSE_F32, 2, LFUSE_DIMS(m, k),
-             PLAIN);
+    lfuse_value x = h_input(h, "x", F32(m, k), PLAIN, INTEGERS);
+    lfuse_value w = h_frozen(h, "w", F32(k, m), INTEGERS);
+    h_output(h, "y", lfuse_relu(lfuse_matmul(lfuse_relu(lfuse_matmul(x, w)), x)), F32(m, k), PLAIN);
     h_strassen(h, 2);
     h_expect_same_bits(h);
 }

@@ -13,12 +13,12 @@ static lfuse_value summed(lfuse_value v)
 /* The gradient behind an activation, and that of the bias in front of it. */
 CASE(sums_gradient, TWO_WAYS)
 {
-    lfuse_value d = h_input(h, "d", LFUSE_F32, 2, LFUSE_DIMS(1100, 18), OFFSET, INTEGERS);
-    lfuse_value w = h_input(h, "w", LFUSE_F32, 2, LFUSE_DIMS(70, 18), PLAIN, INTEGERS);
-    lfuse_value z = h_input(h, "z", LFUSE_F32, 2, LFUSE_DIMS(1100, 70), STRIDED, NORMAL);
+    lfuse_value d = h_input(h, "d", F32(1100, 18), OFFSET, INTEGERS);
+    lfuse_value w = h_input(h, "w", F32(70, 18), PLAIN, INTEGERS);
+    lfuse_value z = h_input(h, "z", F32(1100, 70), STRIDED, NORMAL);
     const lfuse_value dz = lfuse_mul(lfuse_matmul(d, lfuse_transpose(w)), z);
-    h_output(h, "dz", dz, LFUSE_F32, 2, LFUSE_DIMS(1100, 70), PLAIN);
-    h_output(h, "db", summed(dz), LFUSE_F32, 1, LFUSE_DIMS(70), OFFSET);
+    h_output(h, "dz", dz, F32(1100, 70), PLAIN);
+    h_output(h, "db", summed(dz), F32(70), OFFSET);
     h_expect_same_bits(h);
 }
 
@@ -26,10 +26,10 @@ CASE(sums_gradient, TWO_WAYS)
 CASE(sums_step, TWO_WAYS)
 {
     const lfuse_size batch = h_size(h, "batch", 1, 4096, 300);
-    lfuse_value d = h_input(h, "d", LFUSE_F32, 2, LFUSE_DIMS(batch, 20), PLAIN, INTEGERS);
-    lfuse_value w = h_input(h, "w", LFUSE_F32, 2, LFUSE_DIMS(20, 132), PLAIN, INTEGERS);
-    lfuse_value z = h_input(h, "z", LFUSE_F32, 2, LFUSE_DIMS(batch, 132), PLAIN, NORMAL);
-    lfuse_value b = h_input(h, "b", LFUSE_F32, 1, LFUSE_DIMS(132), PLAIN, NORMAL);
+    lfuse_value d = h_input(h, "d", F32(batch, 20), PLAIN, INTEGERS);
+    lfuse_value w = h_input(h, "w", F32(20, 132), PLAIN, INTEGERS);
+    lfuse_value z = h_input(h, "z", F32(batch, 132), PLAIN, NORMAL);
+    lfuse_value b = h_input(h, "b", F32(132), PLAIN, NORMAL);
     const lfuse_value dz = lfuse_mul(lfuse_matmul(d, w), lfuse_abs(z));
     h_update(h, b, lfuse_sub(b, lfuse_mul(summed(dz), h_scalar(h, "rate", 0.25))));
     h_expect_same_bits(h);
@@ -38,20 +38,20 @@ CASE(sums_step, TWO_WAYS)
 /* Of halves the sum is formed in f32, and rounded once. */
 CASE(sums_rounded, TWO_WAYS)
 {
-    lfuse_value d = h_input(h, "d", LFUSE_F16, 2, LFUSE_DIMS(513, 24), PLAIN, INTEGERS);
-    lfuse_value w = h_input(h, "w", LFUSE_F16, 2, LFUSE_DIMS(24, 72), PLAIN, INTEGERS);
-    lfuse_value z = h_input(h, "z", LFUSE_F16, 2, LFUSE_DIMS(513, 72), PLAIN, NORMAL);
+    lfuse_value d = h_input(h, "d", F16(513, 24), PLAIN, INTEGERS);
+    lfuse_value w = h_input(h, "w", F16(24, 72), PLAIN, INTEGERS);
+    lfuse_value z = h_input(h, "z", F16(513, 72), PLAIN, NORMAL);
     const lfuse_value dz = lfuse_mul(lfuse_matmul(d, w), z);
-    h_output(h, "dz", dz, LFUSE_F16, 2, LFUSE_DIMS(513, 72), PLAIN);
-    h_output(h, "db", summed(dz), LFUSE_F16, 1, LFUSE_DIMS(72), PLAIN);
+    h_output(h, "dz", dz, F16(513, 72), PLAIN);
+    h_output(h, "db", summed(dz), F16(72), PLAIN);
 }
 
 /* No rows, whose sums are 0. */
 CASE(sums_of_nothing, TWO_WAYS)
 {
     const lfuse_size m = h_size(h, "m", 0, 64, 0);
-    lfuse_value x = h_input(h, "x", LFUSE_F32, 2, LFUSE_DIMS(m, 16), PLAIN, INTEGERS);
-    lfuse_value w = h_input(h, "w", LFUSE_F32, 2, LFUSE_DIMS(16, 40), PLAIN, INTEGERS);
-    h_output(h, "s", summed(lfuse_matmul(x, w)), LFUSE_F32, 1, LFUSE_DIMS(40), PLAIN);
+    lfuse_value x = h_input(h, "x", F32(m, 16), PLAIN, INTEGERS);
+    lfuse_value w = h_input(h, "w", F32(16, 40), PLAIN, INTEGERS);
+    h_output(h, "s", summed(lfuse_matmul(x, w)), F32(40), PLAIN);
     h_expect_same_bits(h);
 }

@@ -81,8 +81,7 @@ static void open_devices(void)
     const int named = name_devices();
     ck_assert_msg(named >= 0, "%s", lfuse_last_error());
     for (; devices < named; devices++)
-        ck_assert_msg(lfuse_device_open(opened[devices].name, &opened[devices].device) == LFUSE_OK, "%s",
-                      lfuse_last_error());
+        OK(lfuse_device_open(opened[devices].name, &opened[devices].device));
 }
 
 static void close_devices(void)
@@ -174,7 +173,7 @@ TEST_LOOP(same_bits_everywhere, 0, count_cases(EXACT))
     if (!devices) TEST_SKIP("no device of that name");
     for (int i = 0; i < devices; i++) {
         lfuse_device_info info;
-        ck_assert_int_eq(lfuse_device_get_info(opened[i].device, &info), LFUSE_OK);
+        OK(lfuse_device_get_info(opened[i].device, &info));
         if (!info.exact) continue;
         lfuse_status status = harness_run(c, opened[i].device, FUSED, words, sizeof words);
         ck_assert_msg(status == LFUSE_OK, "%s on %s: %s", c->name, opened[i].name, words);
@@ -204,7 +203,7 @@ static lfuse_device *open_gpu(unsigned width)
     lfuse__stub.simd = width;
     lfuse__stub.compute_units = 16;
     lfuse__registry_extra(&lfuse__stub_backend);
-    ck_assert_msg(lfuse_device_open("stub:0", &gpu) == LFUSE_OK, "%s", lfuse_last_error());
+    OK(lfuse_device_open("stub:0", &gpu));
     return gpu;
 }
 

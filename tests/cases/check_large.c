@@ -12,22 +12,20 @@
 enum { EDGE = 1000 };
 static const int64_t elements = ((int64_t)1 << 31) + 12345;
 
-#define OK(call) ck_assert_msg((call) == LFUSE_OK, "%s: %s", #call, lfuse_last_error())
-
 static uint16_t pattern(int64_t i) { return lfuse__double_to_f16((double)(i % 97) / 8); }
 
 static void put(lfuse_tensor *t, int64_t at)
 {
     uint16_t host[EDGE];
     for (int i = 0; i < EDGE; i++) host[i] = pattern(at + i);
-    lfuse_tensor *view = new_view(t, 1, LFUSE_DIMS(EDGE), NULL, at);
+    lfuse_tensor *view = new_view(t, SHAPE(EDGE), NULL, at);
     OK(lfuse_tensor_write(view, NULL, host));
 }
 
 static void expect(lfuse_tensor *t, int64_t at)
 {
     uint16_t host[EDGE];
-    lfuse_tensor *view = new_view(t, 1, LFUSE_DIMS(EDGE), NULL, at);
+    lfuse_tensor *view = new_view(t, SHAPE(EDGE), NULL, at);
     OK(lfuse_tensor_read(view, NULL, host));
     for (int i = 0; i < EDGE; i++) {
         double want = 2.0 * (double)lfuse__f16_to_float(pattern(at + i));
@@ -47,7 +45,7 @@ static void run(lfuse_device *device, bool middle)
     lfuse_tensor *y = new_tensor(device, LFUSE_F16, 1, &elements);
     for (int i = 0; i < (middle ? 4 : 2); i++) put(x, at[i]);
     lfuse_plan *plan = new_plan(device, g, NULL);
-    OK(lfuse_plan_run(plan, stream, BINDINGS(lfuse_bind_tensor("x", x), lfuse_bind_tensor("y", y))));
+    RUN(plan, stream, BIND("x", x), BIND("y", y));
     OK(lfuse_stream_synchronize(stream));
     for (int i = 0; i < (middle ? 4 : 2); i++) expect(y, at[i]);
 }

@@ -10,11 +10,8 @@
 #include "tests/support/main.h"
 #include "tests/support/objects.h"
 
-#define OK(call) ck_assert_msg((call) == LFUSE_OK, "%s: %s: %s", device_name, #call, lfuse_last_error())
-
 enum { COUNT = 30000 };
 
-static char device_name[32];
 
 /* ---- operands ---- */
 
@@ -135,7 +132,7 @@ static lfuse_graph *describe(const struct format *f)
 {
     lfuse_value x[OPERANDS];
     lfuse_graph *g = new_graph();
-    for (int j = 0; j < OPERANDS; j++) x[j] = lfuse_input(g, operand_names[j], f->type, 1, LFUSE_DIMS(COUNT));
+    for (int j = 0; j < OPERANDS; j++) x[j] = lfuse_input(g, operand_names[j], TYPED(f->type, COUNT));
     lfuse_output(g, result_names[QUOTIENT], lfuse_div(x[DIVIDEND], x[DIVISOR]));
     lfuse_output(g, result_names[ROOT], lfuse_sqrt(x[RADICAND]));
     lfuse_output(g, result_names[FUSED_SUM], lfuse_fma(x[FACTOR], x[OTHER_FACTOR], x[ADDEND]));
@@ -153,9 +150,9 @@ static void run_format(lfuse_device *device, const struct format *f)
     for (int j = 0; j < OPERANDS; j++) ck_assert_ptr_nonnull(data[j] = new_memory(bytes));
     make_operands(f, data);
     for (int j = 0; j < OPERANDS + RESULTS; j++) {
-        tensors[j] = new_tensor(device, f->type, 1, LFUSE_DIMS(COUNT));
+        tensors[j] = new_tensor(device, TYPED(f->type, COUNT));
         if (j < OPERANDS) OK(lfuse_tensor_write(tensors[j], NULL, data[j]));
-        bindings[j] = lfuse_bind_tensor(j < OPERANDS ? operand_names[j] : result_names[j - OPERANDS], tensors[j]);
+        bindings[j] = BIND(j < OPERANDS ? operand_names[j] : result_names[j - OPERANDS], tensors[j]);
     }
     lfuse_stream *s = new_stream(device);
     lfuse_plan *plan = new_plan(device, g, &(lfuse_plan_options){.exact = 1});

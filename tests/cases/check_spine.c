@@ -14,11 +14,8 @@
 
 enum { MOST_DEVICES = 16 };
 
-#define OK(call) ck_assert_msg((call) == LFUSE_OK, "%s: %s: %s", device_name, #call, lfuse_last_error())
-
 static lfuse_device *devices[MOST_DEVICES];
 static int ndevices;
-static _Thread_local char device_name[32];
 
 static void open_devices(void)
 {
@@ -95,8 +92,8 @@ TEST_ON_DEVICES(one_plan_any_batch, lfuse_device *device)
     lfuse_stream *s = new_stream(device);
     lfuse_graph *g = new_graph();
     lfuse_size batch = lfuse_size_var(g, "batch", 1, MOST_ROWS);
-    lfuse_value v = lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(batch, WIDTH));
-    lfuse_value m = lfuse_frozen(g, "w", LFUSE_F32, 2, LFUSE_DIMS(WIDTH, WIDTH));
+    lfuse_value v = lfuse_input(g, "x", F32(batch, WIDTH));
+    lfuse_value m = lfuse_frozen(g, "w", F32(WIDTH, WIDTH));
     lfuse_output(g, "y", lfuse_relu(lfuse_matmul(v, m)));
     lfuse_plan *plan = new_plan(device, g, NULL);
     lfuse__data_integers(LFUSE_F32, x, MOST_ROWS * WIDTH, 3, 1);
@@ -107,13 +104,12 @@ TEST_ON_DEVICES(one_plan_any_batch, lfuse_device *device)
             for (int k = 0; k < WIDTH; k++) sum += x[r * WIDTH + k] * w[k * WIDTH + c];
             want[r * WIDTH + c] = sum > 0 ? sum : 0;
         }
-    lfuse_tensor *weights = tensor(device, 2, LFUSE_DIMS(WIDTH, WIDTH), w);
+    lfuse_tensor *weights = tensor(device, SHAPE(WIDTH, WIDTH), w);
     uint64_t before = compiles(device);
     for (size_t i = 0; i < sizeof batches / sizeof *batches; i++) {
-        lfuse_tensor *in = tensor(device, 2, LFUSE_DIMS(batches[i], WIDTH), x);
-        lfuse_tensor *out = tensor(device, 2, LFUSE_DIMS(batches[i], WIDTH), NULL);
-        lfuse_binding b[3] = {lfuse_bind_tensor("x", in), lfuse_bind_tensor("w", weights), lfuse_bind_tensor("y", out)};
-        OK(lfuse_plan_run(plan, s, b, 3));
+        lfuse_tensor *in = tensor(device, SHAPE(batches[i], WIDTH), x);
+        lfuse_tensor *out = tensor(device, SHAPE(batches[i], WIDTH), NULL);
+        RUN(plan, s, BIND("x", in), BIND("w", weights), BIND("y", out));
         OK(lfuse_stream_synchronize(s));
         expect(out, batches[i] * WIDTH, want);
     }
@@ -128,13 +124,13 @@ TEST_ON_DEVICES(frozen_and_refreshed, lfuse_device *device)
     float want[4];
     lfuse_stream *s = new_stream(device);
     lfuse_graph *g = new_graph();
-    lfuse_value f = lfuse_frozen(g, "w", LFUSE_F32, 1, LFUSE_DIMS(4));
-    lfuse_value v = lfuse_input(g, "x", LFUSE_F32, 1, LFUSE_DIMS(4));
+    lfuse_value f = lfuse_frozen(g, "w", F32(4));
+    lfuse_value v = lfuse_input(g, "x", F32(4));
     lfuse_output(g, "y", lfuse_add(v, lfuse_mul(f, f)));
     lfuse_plan *plan = new_plan(device, g, NULL);
-    lfuse_tensor *tw = tensor(device, 1, LFUSE_DIMS(4), w), *tx = tensor(device, 1, LFUSE_DIMS(4), x),
-                 *ty = tensor(device, 1, LFUSE_DIMS(4), NULL);
-    lfuse_binding b[3] = {lfuse_bind_tensor("w", tw), lfuse_bind_tensor("x", tx), lfuse_bind_tensor("y", ty)};
+    lfuse_tensor *tw = tensor(device, SHAPE(4), w), *tx = tensor(device, SHAPE(4), x),
+                 *ty = tensor(device, SHAPE(4), NULL);
+    lfuse_binding b[3] = {BIND("w", tw), BIND("x", tx), BIND("y", ty)};
     lfuse_instance *instance = new_instance(plan, s, b, 3);
     OK(lfuse_instance_run(instance, b + 1, 2));
     OK(lfuse_stream_synchronize(s));
@@ -188,8 +184,7 @@ static void run_list(lfuse_device *device, lfuse_plan *plan, lfuse_stream *s, me
     lfuse_list *x = new_list(device, LFUSE_F32, count, m->in + first);
     lfuse_list *y = new_list(device, LFUSE_F32, count, m->out + first);
     lfuse_list *sum = new_list(device, LFUSE_F32, count, m->sums + first);
-    lfuse_binding b[3] = {lfuse_bind_list("x", x), lfuse_bind_list("y", y), lfuse_bind_list("sum", sum)};
-    OK(lfuse_plan_run(plan, s, b, 3));
+    RUN(plan, s, BIND("x", x), BIND("y", y), BIND("sum", sum));
     OK(lfuse_stream_synchronize(s));
 }
 
@@ -227,11 +222,11 @@ TEST_ON_DEVICES(list_addresses_replaced, lfuse_device *device)
     lfuse_value vd = lfuse_list_input(g, "d", LFUSE_F32, LFUSE_RANK_ANY);
     lfuse_update(vp, lfuse_sub(vp, lfuse_mul(vd, lfuse_scalar(g, "rate"))));
     lfuse_plan *plan = new_plan(device, g, NULL);
-    lfuse_tensor *tp = tensor(device, 1, LFUSE_DIMS(3), p0), *t0 = tensor(device, 1, LFUSE_DIMS(3), g0),
-                 *t1 = tensor(device, 1, LFUSE_DIMS(3), g1);
+    lfuse_tensor *tp = tensor(device, SHAPE(3), p0), *t0 = tensor(device, SHAPE(3), g0),
+                 *t1 = tensor(device, SHAPE(3), g1);
     lfuse_list *p = new_list(device, LFUSE_F32, 1, &tp);
     lfuse_list *d = new_list(device, LFUSE_F32, 1, &t0);
-    lfuse_binding b[3] = {lfuse_bind_list("p", p), lfuse_bind_list("d", d), lfuse_bind_scalar("rate", 0.5)};
+    lfuse_binding b[3] = {BIND("p", p), BIND("d", d), lfuse_bind_scalar("rate", 0.5)};
     OK(lfuse_plan_run(plan, s, b, 3));
     OK(lfuse_list_replace(d, 0, 1, &t1));
     b[2] = lfuse_bind_scalar("rate", 0.25);
@@ -267,9 +262,8 @@ static void *work(void *pointer)
     if (!status) status = lfuse_tensor_create(w->device, LFUSE_F32, 1, shape, &y);
     for (int round = 0; round < ROUNDS && !status; round++) {
         for (int i = 0; i < ELEMENTS; i++) host[i] = w->start + (float)(i + round);
-        lfuse_binding b[2] = {lfuse_bind_tensor("x", x), lfuse_bind_tensor("y", y)};
         status = lfuse_tensor_write(x, s, host);
-        if (!status) status = lfuse_plan_run(w->plan, s, b, 2);
+        if (!status) status = lfuse_plan_run(w->plan, s, BINDINGS(BIND("x", x), BIND("y", y)));
         if (!status) status = lfuse_stream_synchronize(s);
         if (!status) status = lfuse_tensor_read(y, s, host);
         if (!status) status = lfuse_stream_synchronize(s);
@@ -314,8 +308,7 @@ TEST_ON_DEVICES(recorded_and_replayed, lfuse_device *device)
     const lfuse_plan_options apart = {.disable = LFUSE_NO_EPILOGUE};
     lfuse_stream *s = new_stream(device), *t = new_stream(device);
     lfuse_graph *g = new_graph();
-    lfuse_value vx = lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(8, 8)), vw = lfuse_input(g, "w", LFUSE_F32, 2,
-                                                                                           LFUSE_DIMS(8, 8));
+    lfuse_value vx = lfuse_input(g, "x", F32(8, 8)), vw = lfuse_input(g, "w", F32(8, 8));
     lfuse_output(g, "y", lfuse_add(lfuse_mul(lfuse_matmul(vx, vw), lfuse_scalar(g, "scale")), vx));
     lfuse_plan *plan = new_plan(device, g, &apart);
     lfuse__data_integers(LFUSE_F32, x, 64, 4, 3);
@@ -327,11 +320,10 @@ TEST_ON_DEVICES(recorded_and_replayed, lfuse_device *device)
             want[8 * i + j] = sum * 2 + x[8 * i + j];
             want2[8 * i + j] = sum2 * 0.5f + w[8 * i + j];
         }
-    lfuse_tensor *tx = tensor(device, 2, LFUSE_DIMS(8, 8), x), *tw = tensor(device, 2, LFUSE_DIMS(8, 8), w),
-                 *ty = tensor(device, 2, LFUSE_DIMS(8, 8), NULL), *tz = tensor(device, 2, LFUSE_DIMS(8, 8), NULL);
+    lfuse_tensor *tx = tensor(device, SHAPE(8, 8), x), *tw = tensor(device, SHAPE(8, 8), w),
+                 *ty = tensor(device, SHAPE(8, 8), NULL), *tz = tensor(device, SHAPE(8, 8), NULL);
     OK(lfuse_record_begin(s));
-    OK(lfuse_plan_run(plan, s, BINDINGS(lfuse_bind_tensor("x", tx), lfuse_bind_tensor("w", tw),
-                                        lfuse_bind_tensor("y", ty), lfuse_bind_scalar("scale", 2))));
+    RUN(plan, s, BIND("x", tx), BIND("w", tw), BIND("y", ty), lfuse_bind_scalar("scale", 2));
     lfuse_recording *r = new_recording(s);
     OK(lfuse_tensor_fill(ty, NULL, -1));
     uint64_t before = launches(device);
@@ -339,9 +331,7 @@ TEST_ON_DEVICES(recorded_and_replayed, lfuse_device *device)
     OK(lfuse_stream_synchronize(s));
     ck_assert_uint_eq(launches(device) - before, 2);
     expect(ty, 64, want);
-    lfuse_binding changed[3] = {lfuse_bind_tensor("x", tw), lfuse_bind_scalar("scale", 0.5),
-                                lfuse_bind_tensor("y", tz)};
-    OK(lfuse_recording_replay(r, s, changed, 3));
+    OK(lfuse_recording_replay(r, s, BINDINGS(BIND("x", tw), lfuse_bind_scalar("scale", 0.5), BIND("y", tz))));
     OK(lfuse_stream_synchronize(s));
     expect(tz, 64, want2);
     expect(ty, 64, want); /* the old output is not touched any more */
@@ -368,10 +358,10 @@ TEST_ON_DEVICES(order_across_streams, lfuse_device *device)
     lfuse_tensor *t[3];
     for (int i = 0; i < 3; i++) t[i] = tensor(device, 1, shape, NULL);
     OK(lfuse_tensor_fill(t[0], NULL, 40));
-    OK(lfuse_plan_run(plan, a, BINDINGS(lfuse_bind_tensor("x", t[0]), lfuse_bind_tensor("y", t[1]))));
+    RUN(plan, a, BIND("x", t[0]), BIND("y", t[1]));
     OK(lfuse_event_record(event, a));
     OK(lfuse_event_wait(event, b));
-    OK(lfuse_plan_run(plan, b, BINDINGS(lfuse_bind_tensor("x", t[1]), lfuse_bind_tensor("y", t[2]))));
+    RUN(plan, b, BIND("x", t[1]), BIND("y", t[2]));
     drop(t[0]); /* while runs may still use them */
     drop(t[1]);
     drop(plan);
@@ -387,8 +377,8 @@ TEST_ON_DEVICES(immediate_calls, lfuse_device *device)
     const float a[6] = {1, 2, 3, 4, 5, 6}, b[6] = {1, 0, 2, 1, 0, 3}, nan[4] = {NAN, NAN, NAN, NAN};
     const float plain[4] = {5, 11, 14, 23};
     lfuse_stream *s = new_stream(device);
-    lfuse_tensor *ta = tensor(device, 2, LFUSE_DIMS(2, 3), a), *tb = tensor(device, 2, LFUSE_DIMS(3, 2), b),
-                 *tc = tensor(device, 2, LFUSE_DIMS(2, 2), nan);
+    lfuse_tensor *ta = tensor(device, SHAPE(2, 3), a), *tb = tensor(device, SHAPE(3, 2), b),
+                 *tc = tensor(device, SHAPE(2, 2), nan);
     OK(lfuse_gemm(s, 0, 0, 1, ta, tb, 0, tc)); /* beta 0: the NaN in c is not read */
     OK(lfuse_stream_synchronize(s));
     expect(tc, 4, plain);
@@ -398,9 +388,9 @@ TEST_ON_DEVICES(immediate_calls, lfuse_device *device)
     for (int i = 0; i < 4; i++) want[i] = 4 * plain[i];
     expect(tc, 4, want);
     lfuse_graph *g = new_graph();
-    lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(2, 2));
+    lfuse_value x = lfuse_input(g, "x", F32(2, 2));
     lfuse_update(x, lfuse_add(lfuse_mul(x, lfuse_constant(g, 0.5)), lfuse_constant(g, 10)));
-    lfuse_binding bind = lfuse_bind_tensor("x", tc);
+    lfuse_binding bind = BIND("x", tc);
     OK(lfuse_evaluate(s, g, &bind, 1));
     OK(lfuse_stream_synchronize(s));
     for (int i = 0; i < 4; i++) want[i] = 2 * plain[i] + 10;
@@ -415,8 +405,8 @@ TEST(copies_between_devices)
     lfuse__data_normal(LFUSE_F32, host, 1000, 1, 9);
     for (int i = 0; i < ndevices; i++) {
         for (int j = 0; j < ndevices; j++) {
-            lfuse_tensor *from = tensor(devices[i], 1, LFUSE_DIMS(1000), host);
-            lfuse_tensor *to = tensor(devices[j], 1, LFUSE_DIMS(1000), NULL);
+            lfuse_tensor *from = tensor(devices[i], SHAPE(1000), host);
+            lfuse_tensor *to = tensor(devices[j], SHAPE(1000), NULL);
             OK(lfuse_tensor_copy(to, from, NULL));
             OK(lfuse_tensor_read(to, NULL, back));
             ck_assert(!memcmp(host, back, sizeof host));

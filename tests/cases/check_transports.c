@@ -6,11 +6,8 @@
 #include "tests/support/main.h"
 #include "tests/support/objects.h"
 
-#define OK(call) ck_assert_msg((call) == LFUSE_OK, "%s: %s: %s", name, #call, lfuse_last_error())
-
 enum { ROOM = 1 << 17, MOST = 2000 };
 
-static char name[32];
 static lfuse_device *dev;
 static lfuse_stream *stream;
 static float x[ROOM], y[ROOM], result[3][ROOM], sums[3][MOST + 1], seen[ROOM], seen_sums[MOST + 1];
@@ -81,8 +78,7 @@ static void run(lfuse_plan *plan, lfuse_tensor *const *t, int64_t count, float *
     OK(lfuse_tensor_fill(t[3], stream, -1));
     for (int i = 0; i < 3; i++) {
         if (i == 2) move(lx, t[2], count);
-        OK(lfuse_plan_run(plan, stream, BINDINGS(lfuse_bind_list("x", lx), lfuse_bind_list("y", ly),
-                                                 lfuse_bind_list("sums", ls), lfuse_bind_scalar("a", 0.3))));
+        RUN(plan, stream, BIND("x", lx), BIND("y", ly), BIND("sums", ls), lfuse_bind_scalar("a", 0.3));
     }
     OK(lfuse_tensor_read(t[1], stream, out));
     OK(lfuse_tensor_read(t[3], stream, out_sums));
@@ -98,10 +94,10 @@ static void check(int64_t count, const float *out, const float *out_sums)
             const double last = moved ? 2.5 : x[i], wanted = y[i] + 0.3 * (2.0 * x[i] + last);
             sum += last * last;
             ck_assert_msg(fabs(out[i] - wanted) < 1e-5 * (1 + fabs(wanted)), "%s: member %d, element %d: %g, not %g",
-                          name, (int)m, (int)i, out[i], wanted);
+                          device_name, (int)m, (int)i, out[i], wanted);
         }
-        ck_assert_msg(fabs(out_sums[1 + m] - sum) <= 1e-5 * sum, "%s: sum of member %d: %g, not %g", name, (int)m,
-                      out_sums[1 + m], sum);
+        ck_assert_msg(fabs(out_sums[1 + m] - sum) <= 1e-5 * sum, "%s: sum of member %d: %g, not %g", device_name,
+                      (int)m, out_sums[1 + m], sum);
     }
 }
 
@@ -130,7 +126,7 @@ static void try_device(bool shared)
             if (k && i > 1)
                 ck_assert_msg(!memcmp(result[i - 2], seen, sizeof seen) &&
                               !memcmp(sums[i - 2], seen_sums, sizeof seen_sums),
-                              "%s: other bits by transport %d, %d members", name, (int)all[k], (int)counts[i]);
+                              "%s: other bits by transport %d, %d members", device_name, (int)all[k], (int)counts[i]);
         }
     }
     if (shared && info.svm_concurrent) {
@@ -151,8 +147,8 @@ TEST_LOOP(every_device, 0, 2)
     for (int i = 0; i < ROOM; i++) x[i] = (float)(i % 97) / 7 - 5, y[i] = (float)(i % 13);
     for (int i = 0; i < count; i++) {
         OK(lfuse_device_describe(i, &info));
-        snprintf(name, sizeof name, "%s", info.name);
-        OK(lfuse_device_open(name, &dev));
+        snprintf(device_name, sizeof device_name, "%s", info.name);
+        OK(lfuse_device_open(device_name, &dev));
         stream = new_stream(dev);
         try_device(_i);
         drop_all();

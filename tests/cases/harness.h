@@ -13,6 +13,7 @@
 #include <stdbool.h>
 
 #include "libfuse.h"
+#include "tests/support/shape.h"
 
 enum { HARNESS_MAX_IO = 64, HARNESS_MAX_SIZES = 4, HARNESS_MAX_MEMBERS = 64 };
 

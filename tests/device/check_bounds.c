@@ -46,7 +46,7 @@ static lfuse_status launch(lfuse__kernel *kernel, const lfuse__range *to, unsign
 /* What is refused is refused by the waist, with its message, and not by a driver. */
 static void check_refused(lfuse_status status)
 {
-    ck_refused(status, LFUSE_ERR_UNSUPPORTED);
+    FAILS(LFUSE_ERR_UNSUPPORTED, status);
     ck_assert_msg(strncmp(lfuse_last_error(), "kernel filling: ", 16) == 0 && !strstr(lfuse_last_error(), "stub: "),
                   "%s", lfuse_last_error());
 }
@@ -60,9 +60,9 @@ TEST(launches)
     unsigned most = facts->info.max_argument_bytes / 8 - 1; /* beside one buffer */
     lfuse__kernel *kernel = kernel_of(filling, "filling");
     lfuse__range *y = take(64);
-    ck_ok(launch(kernel, y, most, 1, 1, false));
+    OK(launch(kernel, y, most, 1, 1, false));
     check_refused(launch(kernel, y, most + 1, 1, 1, false));
-    ck_ok(launch(kernel, y, 2, facts->info.max_group, 1, false));
+    OK(launch(kernel, y, 2, facts->info.max_group, 1, false));
     check_refused(launch(kernel, y, 2, facts->info.max_group + 1, 1, false));
     check_refused(launch(kernel, y, 2, 0, 1, false));
 }
@@ -75,9 +75,9 @@ TEST(resident_launches)
     open_device();
     lfuse__kernel *kernel = kernel_of(filling, "filling");
     lfuse__range *y = take(64);
-    ck_ok(launch(kernel, y, 2, 1, 6, true));
+    OK(launch(kernel, y, 2, 1, 6, true));
     check_refused(launch(kernel, y, 2, 1, 7, true));
-    ck_ok(launch(kernel, y, 2, 1, 7, false));
+    OK(launch(kernel, y, 2, 1, 7, false));
 }
 
 /* ---- products ---- */
@@ -92,11 +92,11 @@ TEST_LOOP(leading_dimensions, 0, 4)
     lfuse__gemm_candidate c;
     int count;
     begin();
-    ck_ok(lfuse__gemm_candidates(dev, &tight, 1, &c, &count));
+    OK(lfuse__gemm_candidates(dev, &tight, 1, &c, &count));
     for (int i = 0; i < 3; i++) {
         lfuse__gemm_desc d = tight;
         --*(i == 0 ? &d.lda : i == 1 ? &d.ldb : &d.ldc);
-        ck_refused(lfuse__gemm_candidates(dev, &d, 1, &c, &count), LFUSE_ERR_SHAPE);
+        FAILS(LFUSE_ERR_SHAPE, lfuse__gemm_candidates(dev, &d, 1, &c, &count));
     }
 }
 
@@ -107,17 +107,17 @@ TEST(ends_of_ranges)
     unsigned char host[64] = { 0 };
     begin();
     lfuse__range *x = take(32), *y = take(32);
-    ck_ok(lfuse__write(s, x, 0, host, 32));
-    ck_ok(lfuse__write(s, x, 31, host, 1));
-    ck_refused(lfuse__write(s, x, 0, host, 33), LFUSE_ERR_INVALID);
-    ck_refused(lfuse__write(s, x, 32, host, 1), LFUSE_ERR_INVALID);
-    ck_refused(lfuse__write(s, x, UINT64_MAX, host, 2), LFUSE_ERR_INVALID);
-    ck_refused(lfuse__read(s, x, 1, host, 32), LFUSE_ERR_INVALID);
-    ck_refused(lfuse__fill(s, x, 1, 0, 1, 32), LFUSE_ERR_INVALID);
-    ck_refused(lfuse__copy(s, x, 1, y, 0, 32), LFUSE_ERR_INVALID);
-    ck_refused(lfuse__copy(s, x, 0, y, 1, 32), LFUSE_ERR_INVALID);
-    ck_ok(lfuse__copy(s, x, 0, y, 0, 32));
-    ck_ok(lfuse_stream_synchronize(s));
+    OK(lfuse__write(s, x, 0, host, 32));
+    OK(lfuse__write(s, x, 31, host, 1));
+    FAILS(LFUSE_ERR_INVALID, lfuse__write(s, x, 0, host, 33));
+    FAILS(LFUSE_ERR_INVALID, lfuse__write(s, x, 32, host, 1));
+    FAILS(LFUSE_ERR_INVALID, lfuse__write(s, x, UINT64_MAX, host, 2));
+    FAILS(LFUSE_ERR_INVALID, lfuse__read(s, x, 1, host, 32));
+    FAILS(LFUSE_ERR_INVALID, lfuse__fill(s, x, 1, 0, 1, 32));
+    FAILS(LFUSE_ERR_INVALID, lfuse__copy(s, x, 1, y, 0, 32));
+    FAILS(LFUSE_ERR_INVALID, lfuse__copy(s, x, 0, y, 1, 32));
+    OK(lfuse__copy(s, x, 0, y, 0, 32));
+    OK(lfuse_stream_synchronize(s));
 }
 
 /* Neighbours in one memory may be copied onto each other; one byte nearer they overlap. */
@@ -125,13 +125,13 @@ TEST(copies_of_neighbours)
 {
     begin();
     lfuse__range *x = take(64);
-    ck_ok(lfuse__fill(s, x, 0, 0, 1, 64));
-    ck_ok(lfuse__copy(s, x, 16, x, 0, 16));
-    ck_ok(lfuse__copy(s, x, 0, x, 16, 16));
-    ck_refused(lfuse__copy(s, x, 15, x, 0, 16), LFUSE_ERR_OVERLAP);
-    ck_refused(lfuse__copy(s, x, 0, x, 15, 16), LFUSE_ERR_OVERLAP);
-    ck_ok(lfuse__copy(s, x, 8, x, 8, 16)); /* onto itself: nothing to do */
-    ck_ok(lfuse_stream_synchronize(s));
+    OK(lfuse__fill(s, x, 0, 0, 1, 64));
+    OK(lfuse__copy(s, x, 16, x, 0, 16));
+    OK(lfuse__copy(s, x, 0, x, 16, 16));
+    FAILS(LFUSE_ERR_OVERLAP, lfuse__copy(s, x, 15, x, 0, 16));
+    FAILS(LFUSE_ERR_OVERLAP, lfuse__copy(s, x, 0, x, 15, 16));
+    OK(lfuse__copy(s, x, 8, x, 8, 16)); /* onto itself: nothing to do */
+    OK(lfuse_stream_synchronize(s));
 }
 
 /* Without addresses two memories have the same offsets, which says nothing about where they are. */
@@ -145,11 +145,11 @@ TEST(copies_of_two_memories)
     lfuse__range *x = take(40u << 20), *y = take(20u << 20);
     ck_assert_ptr_ne(x->mem, y->mem);
     ck_assert_uint_eq(x->address, y->address);
-    ck_ok(lfuse__fill(s, x, 0, 7, 4, 64));
-    ck_ok(lfuse__fill(s, y, 0, 9, 4, 64));
-    ck_ok(lfuse__copy(s, y, 4, x, 0, 32));
-    ck_ok(lfuse__read(s, y, 32, &got, 4));
-    ck_ok(lfuse_stream_synchronize(s));
+    OK(lfuse__fill(s, x, 0, 7, 4, 64));
+    OK(lfuse__fill(s, y, 0, 9, 4, 64));
+    OK(lfuse__copy(s, y, 4, x, 0, 32));
+    OK(lfuse__read(s, y, 32, &got, 4));
+    OK(lfuse_stream_synchronize(s));
     ck_assert_uint_eq(got, 7);
 }
 
@@ -160,11 +160,11 @@ TEST(patterns_are_aligned_in_memory)
     lfuse__range *x = take(64);
     lfuse__range part = *x;
     part.offset += 4, part.address += 4, part.bytes -= 4;
-    ck_ok(lfuse__fill(s, &part, 4, 0, 8, 16));
-    ck_refused(lfuse__fill(s, &part, 0, 0, 8, 16), LFUSE_ERR_INVALID);
-    ck_refused(lfuse__fill(s, x, 0, 0, 8, 12), LFUSE_ERR_INVALID);
-    ck_refused(lfuse__fill(s, x, 0, 0, 3, 12), LFUSE_ERR_INVALID);
-    ck_ok(lfuse_stream_synchronize(s));
+    OK(lfuse__fill(s, &part, 4, 0, 8, 16));
+    FAILS(LFUSE_ERR_INVALID, lfuse__fill(s, &part, 0, 0, 8, 16));
+    FAILS(LFUSE_ERR_INVALID, lfuse__fill(s, x, 0, 0, 8, 12));
+    FAILS(LFUSE_ERR_INVALID, lfuse__fill(s, x, 0, 0, 3, 12));
+    OK(lfuse_stream_synchronize(s));
 }
 
 /* Of what the driver knows of wrapped memory no byte more may be named. */
@@ -175,13 +175,13 @@ TEST(wrapped_sizes)
     lfuse__range *x = NULL;
     begin_narrow();
     known_bytes = 100;
-    ck_ok(lfuse__range_wrap(dev, LFUSE_MEMORY_NATIVE, handle, 100, &x));
+    OK(lfuse__range_wrap(dev, LFUSE_MEMORY_NATIVE, handle, 100, &x));
     lfuse__range_release(x);
-    ck_ok(lfuse__range_wrap(dev, LFUSE_MEMORY_NATIVE, handle, 0, &x));
+    OK(lfuse__range_wrap(dev, LFUSE_MEMORY_NATIVE, handle, 0, &x));
     ck_assert_uint_eq(x->bytes, 100);
     lfuse__range_release(x);
     x = NULL;
-    ck_refused(lfuse__range_wrap(dev, LFUSE_MEMORY_NATIVE, handle, 101, &x), LFUSE_ERR_SHAPE);
+    FAILS(LFUSE_ERR_SHAPE, lfuse__range_wrap(dev, LFUSE_MEMORY_NATIVE, handle, 101, &x));
     ck_assert_ptr_null(x);
 }
 
@@ -194,7 +194,7 @@ TEST(largest_allocation)
     lfuse__stub.memory_bytes = most;
     lfuse__stub.sparse_bytes = 1;
     open_device();
-    ck_refused(lfuse__range_create(dev, most + 1, &x), LFUSE_ERR_DEVICE_MEMORY);
+    FAILS(LFUSE_ERR_DEVICE_MEMORY, lfuse__range_create(dev, most + 1, &x));
     take(most);
 }
 

@@ -21,14 +21,10 @@ static void check_never_recorded(lfuse_event *e)
 {
     double us = -1;
 
-    ck_refused(lfuse_event_wait(e, second), LFUSE_ERR_STATE);
-    ck_says("never recorded");
-    ck_refused(lfuse_event_query(e), LFUSE_ERR_STATE);
-    ck_says("never recorded");
-    ck_refused(lfuse_event_elapsed(e, event, &us), LFUSE_ERR_STATE);
-    ck_says("never recorded");
-    ck_refused(lfuse_event_elapsed(event, e, &us), LFUSE_ERR_STATE);
-    ck_says("never recorded");
+    SAYS(LFUSE_ERR_STATE, lfuse_event_wait(e, second), "never recorded");
+    SAYS(LFUSE_ERR_STATE, lfuse_event_query(e), "never recorded");
+    SAYS(LFUSE_ERR_STATE, lfuse_event_elapsed(e, event, &us), "never recorded");
+    SAYS(LFUSE_ERR_STATE, lfuse_event_elapsed(event, e, &us), "never recorded");
     ck_assert_double_eq(us, -1);
     ck_assert_uint_eq(lfuse__stub_calls(LFUSE__STUB_event_wait), 0);
     ck_assert_uint_eq(lfuse__stub_calls(LFUSE__STUB_event_query), 0);
@@ -45,18 +41,18 @@ TEST(never_recorded)
 /* Beside an event that was recorded, so that each of the two places of `elapsed` is the wrong one once. */
 TEST(one_of_two_never_recorded)
 {
-    ck_ok(lfuse_event_record(event, first));
+    OK(lfuse_event_record(event, first));
     check_never_recorded(new_event(dev));
 }
 
 TEST(a_record_that_fails_is_none)
 {
     lfuse__stub_fail(LFUSE__STUB_event_record, 1, false, LFUSE_ERR_DEVICE);
-    ck_refused(lfuse_event_record(event, first), LFUSE_ERR_DEVICE);
+    FAILS(LFUSE_ERR_DEVICE, lfuse_event_record(event, first));
     lfuse__stub_no_failure();
     check_never_recorded(event);
-    ck_ok(lfuse_event_record(event, first));
-    ck_ok(lfuse_event_wait(event, second));
+    OK(lfuse_event_record(event, first));
+    OK(lfuse_event_wait(event, second));
 }
 
 TEST(orders_streams)
@@ -64,14 +60,14 @@ TEST(orders_streams)
     uint32_t got = 0;
     lfuse__range *range = take(sizeof got);
 
-    ck_ok(lfuse__fill(first, range, 0, 7, 4, 4));
-    ck_ok(lfuse_event_record(event, first));
-    ck_refused(lfuse_event_query(event), LFUSE_NOT_READY);
-    ck_ok(lfuse_event_wait(event, second));
-    ck_ok(lfuse__read(second, range, 0, &got, sizeof got));
-    ck_ok(lfuse_stream_synchronize(second));
+    OK(lfuse__fill(first, range, 0, 7, 4, 4));
+    OK(lfuse_event_record(event, first));
+    FAILS(LFUSE_NOT_READY, lfuse_event_query(event));
+    OK(lfuse_event_wait(event, second));
+    OK(lfuse__read(second, range, 0, &got, sizeof got));
+    OK(lfuse_stream_synchronize(second));
     ck_assert_uint_eq(got, 7);
-    ck_ok(lfuse_event_query(event));
+    OK(lfuse_event_query(event));
 }
 
 TEST(of_another_device)
@@ -81,27 +77,26 @@ TEST(of_another_device)
     lfuse_event *there = new_event(other_dev);
     double us = -1;
 
-    ck_refused(lfuse_event_record(event, other), LFUSE_ERR_CONTEXT);
-    ck_ok(lfuse_event_record(event, first));
-    ck_refused(lfuse_event_wait(event, other), LFUSE_ERR_CONTEXT);
-    ck_says("the event is of device stub:0");
-    ck_ok(lfuse_event_record(there, other));
-    ck_refused(lfuse_event_elapsed(event, there, &us), LFUSE_ERR_CONTEXT);
+    FAILS(LFUSE_ERR_CONTEXT, lfuse_event_record(event, other));
+    OK(lfuse_event_record(event, first));
+    SAYS(LFUSE_ERR_CONTEXT, lfuse_event_wait(event, other), "the event is of device stub:0");
+    OK(lfuse_event_record(there, other));
+    FAILS(LFUSE_ERR_CONTEXT, lfuse_event_elapsed(event, there, &us));
     ck_assert_double_eq(us, -1);
 }
 
 /* After each of the calls the stream is free for the next one. */
 TEST(failures_leave_the_stream_usable)
 {
-    ck_ok(lfuse_event_record(event, first));
+    OK(lfuse_event_record(event, first));
     lfuse__stub_fail(LFUSE__STUB_event_wait, 1, false, LFUSE_ERR_DEVICE);
-    ck_refused(lfuse_event_wait(event, second), LFUSE_ERR_DEVICE);
+    FAILS(LFUSE_ERR_DEVICE, lfuse_event_wait(event, second));
     lfuse__stub_fail(LFUSE__STUB_event_record, 1, false, LFUSE_ERR_DEVICE);
-    ck_refused(lfuse_event_record(event, second), LFUSE_ERR_DEVICE);
+    FAILS(LFUSE_ERR_DEVICE, lfuse_event_record(event, second));
     lfuse__stub_no_failure();
-    ck_ok(lfuse_event_wait(event, second));
-    ck_ok(lfuse_event_record(event, second));
-    ck_ok(lfuse_stream_synchronize(second));
+    OK(lfuse_event_wait(event, second));
+    OK(lfuse_event_record(event, second));
+    OK(lfuse_stream_synchronize(second));
 }
 
 TEST_SUITE("event", CK_NOFORK)

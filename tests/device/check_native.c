@@ -82,14 +82,14 @@ static void setup(void)
     lfuse__registry_extra(&moved);
     open_device();
     kernel = kernel_of(scaling, "scaling"), second = kernel_of(scaling, "scaling");
-    ck_ok(lfuse__gemm_candidates(dev, &desc, 1, &c, &count));
-    ck_ok(lfuse__gemm_prepare(dev, &desc, &c, &gemm));
+    OK(lfuse__gemm_candidates(dev, &desc, 1, &c, &count));
+    OK(lfuse__gemm_prepare(dev, &desc, &c, &gemm));
     x = take(BYTES), y = take(BYTES), z = take(BYTES);
     objects_own(&g, destroy_captured);
     for (int i = 0; i < N; i++) ones[i] = 1;
-    ck_ok(lfuse__write(s, x, 0, ones, sizeof ones));
-    ck_ok(lfuse__write(s, z, 0, ones, sizeof ones));
-    ck_ok(lfuse_stream_synchronize(s));
+    OK(lfuse__write(s, x, 0, ones, sizeof ones));
+    OK(lfuse__write(s, z, 0, ones, sizeof ones));
+    OK(lfuse_stream_synchronize(s));
 }
 
 static uint64_t submissions(void)
@@ -100,9 +100,9 @@ static uint64_t submissions(void)
 
 static void capture(const work *w)
 {
-    ck_ok(lfuse__native_begin(s));
-    ck_ok(submit(w));
-    ck_ok(lfuse__native_end(s, &g));
+    OK(lfuse__native_begin(s));
+    OK(submit(w));
+    OK(lfuse__native_end(s, &g));
 }
 
 static bool follow(const work *w)
@@ -110,9 +110,9 @@ static bool follow(const work *w)
     const uint64_t submitted = submissions();
     bool fits;
 
-    ck_ok(lfuse__native_follow(s, g));
-    ck_ok(submit(w));
-    ck_ok(lfuse__native_settle(s, g, &fits));
+    OK(lfuse__native_follow(s, g));
+    OK(submit(w));
+    OK(lfuse__native_settle(s, g, &fits));
     ck_assert_uint_eq(submissions(), submitted);
     return fits;
 }
@@ -121,9 +121,9 @@ static float result(lfuse__range *of, int i)
 {
     float got[N];
 
-    ck_ok(lfuse__native_launch(s, g));
-    ck_ok(lfuse__read(s, of, 0, got, sizeof got));
-    ck_ok(lfuse_stream_synchronize(s));
+    OK(lfuse__native_launch(s, g));
+    OK(lfuse__read(s, of, 0, got, sizeof got));
+    OK(lfuse_stream_synchronize(s));
     return got[i];
 }
 
@@ -150,16 +150,16 @@ TEST(test_patched)
 /* A handle that was freed may come again with another address: launches of it are patched. */
 TEST(test_handle_with_another_address)
 {
-    ck_ok(lfuse__native_begin(s));
-    ck_ok(scale(kernel, x, y, 2, 3));
-    ck_ok(lfuse__native_end(s, &g));
+    OK(lfuse__native_begin(s));
+    OK(scale(kernel, x, y, 2, 3));
+    OK(lfuse__native_end(s, &g));
     const uint64_t patches = lfuse__stub_calls(LFUSE__STUB_graph_patch);
     bool fits = false;
     for (int turn = 0; turn < 2; turn++) {
         moved_by = turn ? 4096 : 0;
-        ck_ok(lfuse__native_follow(s, g));
-        ck_ok(scale(kernel, x, y, 2, 3));
-        ck_ok(lfuse__native_settle(s, g, &fits));
+        OK(lfuse__native_follow(s, g));
+        OK(scale(kernel, x, y, 2, 3));
+        OK(lfuse__native_settle(s, g, &fits));
         ck_assert(fits);
         ck_assert_uint_eq(lfuse__stub_calls(LFUSE__STUB_graph_patch), patches + (uint64_t)turn);
     }
@@ -200,18 +200,18 @@ TEST(test_order)
     lfuse__native *none = NULL;
     bool fits = true;
     capture(&usual);
-    ck_refused(lfuse__native_settle(s, g, &fits), LFUSE_ERR_STATE);
+    FAILS(LFUSE_ERR_STATE, lfuse__native_settle(s, g, &fits));
     ck_assert(!fits);
-    ck_refused(lfuse__native_end(s, &none), LFUSE_ERR_STATE);
-    ck_ok(lfuse__native_follow(s, g));
-    ck_refused(lfuse__native_begin(s), LFUSE_ERR_STATE);
-    ck_refused(lfuse__native_follow(s, g), LFUSE_ERR_STATE);
-    ck_ok(lfuse__native_settle(s, g, &fits)); /* fewer commands than it holds */
+    FAILS(LFUSE_ERR_STATE, lfuse__native_end(s, &none));
+    OK(lfuse__native_follow(s, g));
+    FAILS(LFUSE_ERR_STATE, lfuse__native_begin(s));
+    FAILS(LFUSE_ERR_STATE, lfuse__native_follow(s, g));
+    OK(lfuse__native_settle(s, g, &fits)); /* fewer commands than it holds */
     ck_assert(!fits);
-    ck_ok(lfuse__native_begin(s));
-    ck_refused(lfuse__native_begin(s), LFUSE_ERR_STATE);
-    ck_ok(lfuse__native_end(s, &none)); /* of nothing at all */
-    ck_ok(lfuse__native_launch(s, none));
+    OK(lfuse__native_begin(s));
+    FAILS(LFUSE_ERR_STATE, lfuse__native_begin(s));
+    OK(lfuse__native_end(s, &none)); /* of nothing at all */
+    OK(lfuse__native_launch(s, none));
     lfuse__native_destroy(none);
 }
 
@@ -222,15 +222,15 @@ TEST(test_patches_that_fail)
     capture(&w);
     w.factor = 9;
     lfuse__stub.patches = false;
-    ck_ok(lfuse__native_follow(s, g));
-    ck_ok(submit(&w));
-    ck_refused(lfuse__native_settle(s, g, &fits), LFUSE_ERR_UNSUPPORTED);
+    OK(lfuse__native_follow(s, g));
+    OK(submit(&w));
+    FAILS(LFUSE_ERR_UNSUPPORTED, lfuse__native_settle(s, g, &fits));
     ck_assert(!fits);
     lfuse__stub.patches = true;
     lfuse__stub_fail(LFUSE__STUB_graph_patch, 1, false, LFUSE_ERR_DEVICE_MEMORY);
-    ck_ok(lfuse__native_follow(s, g));
-    ck_ok(submit(&w));
-    ck_refused(lfuse__native_settle(s, g, &fits), LFUSE_ERR_DEVICE_MEMORY);
+    OK(lfuse__native_follow(s, g));
+    OK(submit(&w));
+    FAILS(LFUSE_ERR_DEVICE_MEMORY, lfuse__native_settle(s, g, &fits));
     ck_assert(!fits);
     ck_assert(follow(&w)); /* what was not patched is still known */
     ck_assert_float_eq(result(y, N - 1), 27);

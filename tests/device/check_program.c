@@ -104,7 +104,7 @@ static void setup(void)
     build_milliseconds = 0;
     refuse_binaries = false;
     build_status = LFUSE_OK;
-    ck_assert_int_eq(lfuse_device_open("stub:0", &dev), LFUSE_OK);
+    OK(lfuse_device_open("stub:0", &dev));
 }
 
 static void teardown(void)
@@ -135,7 +135,7 @@ static lfuse__program *get(const char *body)
 {
     lfuse__program *program = NULL;
 
-    ck_assert_msg(lfuse__program_get(dev, body, &program) == LFUSE_OK, "%s", lfuse_last_error());
+    OK(lfuse__program_get(dev, body, &program));
     return program;
 }
 
@@ -143,14 +143,14 @@ static uint64_t compiles(void)
 {
     lfuse_device_counters c;
 
-    ck_assert_int_eq(lfuse_device_get_counters(dev, &c), LFUSE_OK);
+    OK(lfuse_device_get_counters(dev, &c));
     return c.compiles;
 }
 
 static void reopen(void)
 {
     lfuse_device_close(dev);
-    ck_assert_int_eq(lfuse_device_open("stub:0", &dev), LFUSE_OK);
+    OK(lfuse_device_open("stub:0", &dev));
 }
 
 /* ---- in memory ---- */
@@ -214,7 +214,7 @@ static void *get_shared(void *body)
     lfuse_status status = lfuse__program_get(dev, body, &program);
 
     lfuse__program_release(program);
-    if (status == LFUSE_ERR_COMPILE) ck_assert_ptr_nonnull(strstr(lfuse_last_error(), "no such word"));
+    if (status == LFUSE_ERR_COMPILE) ck_says("no such word");
     return status ? dev : NULL;
 }
 
@@ -319,7 +319,7 @@ TEST(key_tells_who_made_it)
                          key_part);
     ck_assert_int_eq(lfuse__cache_read(whole.data, whole.length, &value), LFUSE_NOT_READY);
     lfuse__program_release(get("one"));
-    ck_assert_int_eq(lfuse__cache_read(whole.data, whole.length, &value), LFUSE_OK);
+    OK(lfuse__cache_read(whole.data, whole.length, &value));
     ck_assert_str_eq(value.data, "binary");
     lfuse__strbuf_free(&value);
     lfuse__strbuf_free(&whole);

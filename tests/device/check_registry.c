@@ -4,7 +4,7 @@
 #include "common/device/device.h"
 #include "tests/stub/stub.h"
 #include "tests/support/heard.h"
-#include "tests/support/status.h"
+#include "tests/support/main.h"
 
 typedef struct row {
     lfuse_device_kind kind;
@@ -84,14 +84,13 @@ static void check_order(void)
     enum { FIT = sizeof expected / sizeof *expected };
     lfuse_device_info info;
     int count = -1;
-    ck_ok(lfuse_device_count(&count));
+    OK(lfuse_device_count(&count));
     ck_assert_int_eq(count, FIT);
     for (int i = 0; i < FIT; i++) {
-        ck_ok(lfuse_device_describe(i, &info));
+        OK(lfuse_device_describe(i, &info));
         ck_assert_str_eq(info.name, expected[i]);
     }
-    ck_refused(lfuse_device_describe(FIT, &info), LFUSE_ERR_INVALID);
-    ck_says("device index 5 is not in 0 ... 4");
+    SAYS(LFUSE_ERR_INVALID, lfuse_device_describe(FIT, &info), "device index 5 is not in 0 ... 4");
 }
 
 TEST_CASE("devices", .setup = setup)
@@ -101,10 +100,10 @@ TEST(test_order)
     lfuse_device *device;
     make(mixed, MIXED);
     check_order();
-    ck_ok(lfuse_device_open(NULL, &device));
+    OK(lfuse_device_open(NULL, &device));
     ck_assert_int_eq(opened, 4);
     lfuse_device_close(device);
-    ck_ok(lfuse_device_open("made:1", &device));
+    OK(lfuse_device_open("made:1", &device));
     ck_assert_int_eq(opened, 1);
     lfuse_device_close(device);
 }
@@ -114,13 +113,11 @@ TEST(test_unfit_by_name)
     lfuse_device *device = NULL;
     make(mixed, MIXED);
     opened = -1;
-    ck_refused(lfuse_device_open("made:6", &device), LFUSE_ERR_UNSUPPORTED);
-    ck_says("device made:6");
+    SAYS(LFUSE_ERR_UNSUPPORTED, lfuse_device_open("made:6", &device), "device made:6");
     ck_says("it has no compiler");
     ck_assert_int_eq(opened, -1);
     ck_assert_ptr_null(device);
-    ck_refused(lfuse_device_open("made:7", &device), LFUSE_ERR_NO_DEVICE);
-    ck_says("no device \"made:7\"");
+    SAYS(LFUSE_ERR_NO_DEVICE, lfuse_device_open("made:7", &device), "no device \"made:7\"");
     ck_says("made:0: it is out of order");
 }
 
@@ -131,12 +128,11 @@ TEST(test_all_unfit)
     lfuse_device *device;
     int count = -1;
     make(all, 2);
-    ck_ok(lfuse_device_count(&count));
+    OK(lfuse_device_count(&count));
     ck_assert_int_eq(count, 0);
     ck_says("made:1: it has no compiler (the package made-driver)");
-    ck_refused(lfuse_device_describe(0, &info), LFUSE_ERR_NO_DEVICE);
-    ck_refused(lfuse_device_open(NULL, &device), LFUSE_ERR_NO_DEVICE);
-    ck_says("made:0: it is out of order (the package made-driver)");
+    FAILS(LFUSE_ERR_NO_DEVICE, lfuse_device_describe(0, &info));
+    SAYS(LFUSE_ERR_NO_DEVICE, lfuse_device_open(NULL, &device), "made:0: it is out of order (the package made-driver)");
 }
 
 /* Every backend of this build says what would give a device. */
@@ -161,15 +157,15 @@ TEST(test_no_device)
     lfuse_device *device = NULL;
     int count = -1;
     make(NULL, 0);
-    ck_ok(lfuse_device_count(&count));
+    OK(lfuse_device_count(&count));
     ck_assert_int_eq(count, 0);
     check_hints();
-    ck_refused(lfuse_device_describe(0, &info), LFUSE_ERR_NO_DEVICE);
+    FAILS(LFUSE_ERR_NO_DEVICE, lfuse_device_describe(0, &info));
     check_hints();
-    ck_refused(lfuse_device_open(NULL, &device), LFUSE_ERR_NO_DEVICE);
+    FAILS(LFUSE_ERR_NO_DEVICE, lfuse_device_open(NULL, &device));
     check_hints();
     ck_assert_ptr_null(device);
-    ck_refused(lfuse_device_open("cloud:0", &device), LFUSE_ERR_NO_DEVICE);
+    FAILS(LFUSE_ERR_NO_DEVICE, lfuse_device_open("cloud:0", &device));
     ck_says("no device \"cloud:0\"; there are: none; this build has no backend of that name");
 }
 
@@ -182,12 +178,11 @@ TEST_LOOP(test_shortage, 0, 2)
     int count = -1;
     make(mixed, MIXED);
     describing = shortages[_i];
-    ck_refused(lfuse_device_count(&count), shortages[_i]);
-    ck_says("row 6 is not told");
+    SAYS(shortages[_i], lfuse_device_count(&count), "row 6 is not told");
     ck_assert_int_eq(count, -1);
-    ck_refused(lfuse_device_describe(0, &info), shortages[_i]);
-    ck_refused(lfuse_device_open(NULL, &device), shortages[_i]);
-    ck_refused(lfuse_device_open("made:1", &device), shortages[_i]);
+    FAILS(shortages[_i], lfuse_device_describe(0, &info));
+    FAILS(shortages[_i], lfuse_device_open(NULL, &device));
+    FAILS(shortages[_i], lfuse_device_open("made:1", &device));
     ck_assert_ptr_null(device);
     describing = LFUSE_OK;
     check_order();
@@ -200,7 +195,7 @@ TEST(test_left_out)
     make(mixed, 3);
     describing = LFUSE_ERR_DEVICE;
     hear(LFUSE_LOG_WARN);
-    ck_ok(lfuse_device_count(&count));
+    OK(lfuse_device_count(&count));
     ck_assert_int_eq(count, 1);
     ck_heard("made device 2 is left out: row 2 is not told");
 }

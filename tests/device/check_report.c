@@ -32,7 +32,7 @@ static void setup(void)
     begin();
     released = 0;
     kernel = kernel_of(looking, "looking");
-    for (int i = 0; i < 2; i++) ck_ok(lfuse__reports_create(dev, &owners[i], &reports[i]));
+    for (int i = 0; i < 2; i++) OK(lfuse__reports_create(dev, &owners[i], &reports[i]));
 }
 
 static void teardown(void)
@@ -65,31 +65,31 @@ TEST_CASE("stub", .setup = setup, .teardown = teardown)
 
 TEST(first_one_wins)
 {
-    ck_ok(look(s, 0, 0, 10, 3));
-    ck_ok(lfuse_stream_synchronize(s));
-    ck_ok(look(s, 1, 0, 10, 3));
-    ck_ok(look(s, 0, 7, 4, 5)); /* element 3 asks for 10 */
-    ck_ok(look(s, 0, (uint64_t)-1, 1, 6));
-    ck_ok(look(s, 1, (uint64_t)-2, 1, 7));
+    OK(look(s, 0, 0, 10, 3));
+    OK(lfuse_stream_synchronize(s));
+    OK(look(s, 1, 0, 10, 3));
+    OK(look(s, 0, 7, 4, 5)); /* element 3 asks for 10 */
+    OK(look(s, 0, (uint64_t)-1, 1, 6));
+    OK(look(s, 1, (uint64_t)-2, 1, 7));
     expect(lfuse_stream_synchronize(s), "second 7: element 0 looks up index -2 of 10");
-    ck_ok(lfuse_stream_synchronize(s));
-    ck_ok(look(s, 0, 0, 10, 1)); /* what was not told is gone too */
-    ck_ok(look(s, 1, 0, 10, 1));
-    ck_ok(lfuse_stream_synchronize(s));
-    ck_ok(look(s, 0, 9, 2, 8));
-    ck_ok(look(s, 1, 9, 2, 9));
+    OK(lfuse_stream_synchronize(s));
+    OK(look(s, 0, 0, 10, 1)); /* what was not told is gone too */
+    OK(look(s, 1, 0, 10, 1));
+    OK(lfuse_stream_synchronize(s));
+    OK(look(s, 0, 9, 2, 8));
+    OK(look(s, 1, 9, 2, 9));
     expect(lfuse_stream_synchronize(s), "first 8: element 1 looks up index 10 of 10");
 }
 
 TEST(nothing_is_read_without_look_ups)
 {
     const uint64_t reads = lfuse__stub_calls(LFUSE__STUB_read);
-    ck_ok(lfuse_stream_synchronize(s));
-    ck_ok(lfuse_stream_check(s));
+    OK(lfuse_stream_synchronize(s));
+    OK(lfuse_stream_check(s));
     ck_assert_uint_eq(lfuse__stub_calls(LFUSE__STUB_read), reads);
-    ck_ok(look(s, 0, 0, 10, 3));
-    ck_ok(lfuse_stream_synchronize(s));
-    ck_ok(lfuse_stream_synchronize(s));
+    OK(look(s, 0, 0, 10, 3));
+    OK(lfuse_stream_synchronize(s));
+    OK(lfuse_stream_synchronize(s));
     ck_assert_uint_eq(lfuse__stub_calls(LFUSE__STUB_read), reads + 1);
 }
 
@@ -98,9 +98,9 @@ TEST(asking_does_not_wait)
     lfuse_status status;
     lfuse__stub.lazy = true;
     lfuse_stream *lazy = new_stream(dev);
-    ck_ok(look(lazy, 0, 0, 10, 1));
-    ck_ok(look(lazy, 0, 5, 10, 2));
-    ck_ok(look(lazy, 1, 5, 10, 3));
+    OK(look(lazy, 0, 0, 10, 1));
+    OK(look(lazy, 0, 5, 10, 2));
+    OK(look(lazy, 1, 5, 10, 3));
     const uint64_t syncs = lfuse__stub_calls(LFUSE__STUB_stream_sync);
     int asked = 0;
     while ((status = lfuse_stream_check(lazy)) == LFUSE_NOT_READY) {
@@ -109,20 +109,20 @@ TEST(asking_does_not_wait)
     }
     ck_assert_int_ge(asked, 2);
     expect(status, "first 2: element 8 looks up index 13 of 10");
-    ck_ok(lfuse_stream_synchronize(lazy));
+    OK(lfuse_stream_synchronize(lazy));
 }
 
 /* A stream that goes takes what it watches with it; another stream asks for itself. */
 TEST(streams_apart)
 {
     lfuse_stream *other = new_stream(dev);
-    ck_ok(look(other, 0, 10, 1, 1));
-    ck_ok(lfuse_stream_synchronize(s));
-    ck_ok(look(s, 1, 0, 1, 1));
+    OK(look(other, 0, 10, 1, 1));
+    OK(lfuse_stream_synchronize(s));
+    OK(look(s, 1, 0, 1, 1));
     expect(lfuse_stream_synchronize(other), "first 1: element 0 looks up index 10 of 10");
-    ck_ok(look(other, 0, 10, 1, 1));
+    OK(look(other, 0, 10, 1, 1));
     drop(other);
-    ck_ok(lfuse_stream_synchronize(s));
+    OK(lfuse_stream_synchronize(s));
 }
 
 /* What the caller captures runs whenever he likes: the stream asks from then on. */
@@ -130,14 +130,14 @@ TEST(captured)
 {
     lfuse__stub_native native = {.capturing = true};
     lfuse_stream *wrapped;
-    ck_ok(lfuse_stream_wrap(dev, &native, &wrapped));
-    ck_ok(look(wrapped, 0, 9, 2, 4));
+    OK(lfuse_stream_wrap(dev, &native, &wrapped));
+    OK(look(wrapped, 0, 9, 2, 4));
     native.capturing = false;
-    ck_ok(lfuse_stream_synchronize(wrapped));
+    OK(lfuse_stream_synchronize(wrapped));
     for (int turn = 0; turn < 2; turn++) {
         lfuse__stub_native_run(&native);
         expect(lfuse_stream_synchronize(wrapped), "first 4: element 1 looks up index 10 of 10");
-        ck_ok(lfuse_stream_check(wrapped));
+        OK(lfuse_stream_check(wrapped));
     }
     lfuse_stream_destroy(wrapped);
     lfuse__stub_native_clear(&native);
@@ -145,13 +145,13 @@ TEST(captured)
 
 TEST(failing_reads)
 {
-    ck_ok(look(s, 0, 10, 1, 1));
+    OK(look(s, 0, 10, 1, 1));
     lfuse__stub_fail(LFUSE__STUB_read, 1, false, LFUSE_ERR_DEVICE);
     ck_assert_int_eq(lfuse_stream_synchronize(s), LFUSE_ERR_DEVICE);
     lfuse__stub_fail(LFUSE__STUB_fill, 1, false, LFUSE_ERR_DEVICE);
     ck_assert_int_eq(lfuse_stream_synchronize(s), LFUSE_ERR_DEVICE);
     expect(lfuse_stream_synchronize(s), "first 1: element 0 looks up index 10 of 10");
-    ck_ok(lfuse_stream_synchronize(s));
+    OK(lfuse_stream_synchronize(s));
 }
 
 TEST_SUITE("reports", CK_NOFORK)

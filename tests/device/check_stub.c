@@ -79,7 +79,7 @@ TEST_LOOP(test_whole, 0, 2)
     lfuse__stub_call call;
     lfuse__stub.lazy = _i != 0;
     open_device();
-    ck_ok(whole(dev));
+    OK(whole(dev));
     ck_assert(lfuse__stub_call_get(0, &call));
     ck_assert_str_eq(call.kernel, "doubling");
     ck_assert_uint_eq(call.groups, 4);
@@ -95,16 +95,16 @@ TEST(test_memory_waits_for_work)
     lfuse_stream *hasty = new_stream(dev);
     for (int i = 0; i < N; i++) given[i] = (float)i;
     lfuse__range *x = take(sizeof given), *y = take(sizeof given);
-    ck_ok(lfuse__write(s, x, 0, given, sizeof given));
-    ck_ok(lfuse__copy(s, y, 0, x, 0, sizeof given));
+    OK(lfuse__write(s, x, 0, given, sizeof given));
+    OK(lfuse__copy(s, y, 0, x, 0, sizeof given));
     const uint64_t in_use = x->address;
     give_back(x);
     lfuse__range *z = take(sizeof given);
     ck_assert_uint_ne(z->address, in_use);
-    ck_ok(lfuse__fill(hasty, z, 0, 0, 4, sizeof given));
-    ck_ok(lfuse_stream_synchronize(hasty));
-    ck_ok(lfuse__read(s, y, 0, got, sizeof got));
-    ck_ok(lfuse_stream_synchronize(s));
+    OK(lfuse__fill(hasty, z, 0, 0, 4, sizeof given));
+    OK(lfuse_stream_synchronize(hasty));
+    OK(lfuse__read(s, y, 0, got, sizeof got));
+    OK(lfuse_stream_synchronize(s));
     ck_assert(!memcmp(given, got, sizeof got));
 }
 
@@ -115,9 +115,9 @@ TEST(test_copy_holds_its_source)
     lfuse__stub.peer = true;
     open_device();
     lfuse__range *from = take_of(new_device("stub:1"), 4 * N), *to = take(4 * N);
-    ck_ok(lfuse__copy_across(s, to, 0, from, 0, 4 * N));
+    OK(lfuse__copy_across(s, to, 0, from, 0, 4 * N));
     ck_assert_int_eq(atomic_load(&from->references), 2);
-    ck_ok(lfuse_stream_synchronize(s));
+    OK(lfuse_stream_synchronize(s));
     ck_assert_int_eq(atomic_load(&from->references), 1);
 }
 
@@ -125,10 +125,9 @@ TEST(test_compile_error)
 {
     lfuse__program *program;
     open_device();
-    ck_assert_int_eq(lfuse__program_get(dev, "KERNEL(bad, 1, 0, PARAMS_1) { no_such_word(1) }\n", &program),
-                     LFUSE_ERR_COMPILE);
-    ck_says("no_such_word");
-    ck_ok(whole(dev));
+    SAYS(LFUSE_ERR_COMPILE, lfuse__program_get(dev, "KERNEL(bad, 1, 0, PARAMS_1) { no_such_word(1) }\n", &program),
+         "no_such_word");
+    OK(whole(dev));
 }
 
 /* ---- products ---- */
@@ -179,22 +178,22 @@ TEST_LOOP(test_product, 0, sizeof product_cases / sizeof product_cases[0])
     for (int b = 0; b < 4; b++) {
         for (int i = 0; i < LD * LD; i++) set_element(buffers[b], p->type, i, (i * (b + 3)) % 5 - 2);
         ranges[b] = take(sizeof buffers[b]);
-        ck_ok(lfuse__write(s, ranges[b], 0, buffers[b], sizeof buffers[b]));
+        OK(lfuse__write(s, ranges[b], 0, buffers[b], sizeof buffers[b]));
     }
     memcpy(before, buffers[2], sizeof before);
-    ck_ok(lfuse__gemm_candidates(dev, &desc, 4, candidates, &count));
+    OK(lfuse__gemm_candidates(dev, &desc, 4, candidates, &count));
     ck_assert_int_eq(count, 2);
     lfuse__range *workspace = take(candidates[0].workspace);
-    ck_ok(lfuse__gemm_prepare(dev, &desc, &candidates[0], &gemm));
+    OK(lfuse__gemm_prepare(dev, &desc, &candidates[0], &gemm));
     const lfuse__gemm_args args = {
         .alpha = p->alpha, .beta = p->beta, .a = ranges[0]->mem, .b = ranges[1]->mem, .c = ranges[2]->mem,
         .inputs[LFUSE__INPUT_BIAS] = ranges[3]->mem, .workspace = workspace->mem, .a_offset = ranges[0]->offset,
         .b_offset = ranges[1]->offset, .c_offset = ranges[2]->offset,
         .input_offsets[LFUSE__INPUT_BIAS] = ranges[3]->offset,
         .workspace_offset = workspace->offset};
-    ck_ok(lfuse__gemm_run(s, gemm, &args));
-    ck_ok(lfuse__read(s, ranges[2], 0, buffers[2], sizeof buffers[2]));
-    ck_ok(lfuse_stream_synchronize(s));
+    OK(lfuse__gemm_run(s, gemm, &args));
+    OK(lfuse__read(s, ranges[2], 0, buffers[2], sizeof buffers[2]));
+    OK(lfuse_stream_synchronize(s));
     for (int i = 0; i < M; i++)
         for (int j = 0; j < COLUMNS; j++) {
             double want = 0;
@@ -217,12 +216,12 @@ TEST(test_product_declined)
     lfuse__gemm_desc desc = {.type = LFUSE_F16, .m = 2, .n = 2, .k = 2, .lda = 2, .ldb = 2, .ldc = 2};
     int count;
     open_device();
-    ck_ok(lfuse__gemm_candidates(dev, &desc, 1, &candidate, &count));
+    OK(lfuse__gemm_candidates(dev, &desc, 1, &candidate, &count));
     lfuse__stub.decline_types = 1u << LFUSE_F16;
     ck_assert_int_eq(lfuse__gemm_candidates(dev, &desc, 1, &candidate, &count), LFUSE_ERR_UNSUPPORTED);
     desc.type = LFUSE_F32;
     desc.inputs[LFUSE__INPUT_BIAS].taken = true;
-    ck_ok(lfuse__gemm_candidates(dev, &desc, 1, &candidate, &count));
+    OK(lfuse__gemm_candidates(dev, &desc, 1, &candidate, &count));
     lfuse__stub.decline_epilogues = ~1u;
     ck_assert_int_eq(lfuse__gemm_candidates(dev, &desc, 1, &candidate, &count), LFUSE_ERR_UNSUPPORTED);
 }
@@ -237,13 +236,13 @@ TEST(test_native_graph)
     lfuse__native *graph = NULL;
     lfuse__range *x = take(sizeof got);
     for (uint64_t turn = 1; turn <= 2; turn++) {
-        ck_ok(lfuse__native_begin(s));
-        ck_ok(lfuse__fill(s, x, 0, 0x3f800000 * turn, 4, sizeof got));
-        ck_ok(lfuse__native_end(s, &graph));
-        ck_ok(lfuse__fill(s, x, 0, 0, 4, sizeof got));
-        ck_ok(lfuse__native_launch(s, graph));
-        ck_ok(lfuse__read(s, x, 0, got, sizeof got));
-        ck_ok(lfuse_stream_synchronize(s));
+        OK(lfuse__native_begin(s));
+        OK(lfuse__fill(s, x, 0, 0x3f800000 * turn, 4, sizeof got));
+        OK(lfuse__native_end(s, &graph));
+        OK(lfuse__fill(s, x, 0, 0, 4, sizeof got));
+        OK(lfuse__native_launch(s, graph));
+        OK(lfuse__read(s, x, 0, got, sizeof got));
+        OK(lfuse_stream_synchronize(s));
         uint32_t bits;
         memcpy(&bits, &got[3], sizeof bits);
         ck_assert_uint_eq(bits, (uint32_t)(0x3f800000 * turn));
@@ -261,17 +260,17 @@ TEST(test_caller_captures)
     lfuse__range *x = take(sizeof got), *y = take(sizeof got);
     lfuse_stream *theirs;
     bool capturing = false;
-    ck_ok(lfuse_stream_wrap(dev, &native, &theirs));
+    OK(lfuse_stream_wrap(dev, &native, &theirs));
     ck_assert_ptr_eq(lfuse_stream_native(theirs), &native);
-    ck_ok(lfuse__stream_capturing(theirs, &capturing));
+    OK(lfuse__stream_capturing(theirs, &capturing));
     ck_assert(capturing);
-    ck_ok(lfuse__copy(theirs, y, 0, x, 0, sizeof got));
-    ck_ok(lfuse__write(s, x, 0, given, sizeof given));
+    OK(lfuse__copy(theirs, y, 0, x, 0, sizeof got));
+    OK(lfuse__write(s, x, 0, given, sizeof given));
     native.capturing = false;
-    ck_ok(lfuse_stream_synchronize(s));
+    OK(lfuse_stream_synchronize(s));
     lfuse__stub_native_run(&native);
-    ck_ok(lfuse__read(s, y, 0, got, sizeof got));
-    ck_ok(lfuse_stream_synchronize(s));
+    OK(lfuse__read(s, y, 0, got, sizeof got));
+    OK(lfuse_stream_synchronize(s));
     ck_assert(!memcmp(given, got, sizeof got));
     lfuse__stub_native_clear(&native);
     give_back(x), give_back(y);
@@ -322,7 +321,7 @@ TEST_LOOP(test_device_lost, 0, 2)
     for (uint64_t n = 1;; n++) {
         test_stub_begin();
         lfuse__stub.lazy = _i != 0;
-        ck_ok(lfuse_device_open("stub:0", &device));
+        OK(lfuse_device_open("stub:0", &device));
         lfuse__stub_fail(LFUSE__STUB_ANY, n, false, LFUSE_ERR_DEVICE_LOST);
         lfuse_status status = whole(device);
         bool fired = lfuse__stub_fired();
@@ -367,7 +366,7 @@ TEST(test_fork)
     ck_assert_int_eq(waitpid(child, &result, 0), child);
     ck_assert(WIFEXITED(result));
     ck_assert_int_eq(WEXITSTATUS(result), 0);
-    ck_ok(lfuse__fill(s, x, 0, 0, 4, 8));
+    OK(lfuse__fill(s, x, 0, 0, 4, 8));
     give_back(x);
     end();
 }

@@ -6,8 +6,8 @@
 #include "common/base/error.h"
 #include "common/device/device.h"
 #include "tests/stub/faults.h"
+#include "tests/support/main.h"
 #include "tests/support/objects.h"
-#include "tests/support/status.h"
 
 static lfuse_device *dev;
 static lfuse_stream *s;
@@ -15,8 +15,8 @@ static lfuse_stream *s;
 /* Behind test_stub_begin and the settings of the test. */
 static inline void open_device(void)
 {
-    ck_ok(lfuse_device_open("stub:0", &dev));
-    ck_ok(lfuse_stream_create(dev, &s));
+    OK(lfuse_device_open("stub:0", &dev));
+    OK(lfuse_stream_create(dev, &s));
 }
 
 /* For tests whose settings are those of every stub. */
@@ -55,7 +55,7 @@ static inline lfuse__range *take_of(lfuse_device *device, uint64_t bytes)
 {
     lfuse__range *range = NULL;
 
-    ck_ok(lfuse__range_create(device, bytes, &range));
+    OK(lfuse__range_create(device, bytes, &range));
     return objects_own(range, destroy_range);
 }
 
@@ -75,9 +75,9 @@ static inline lfuse__kernel *kernel_of(const char *text, const char *name)
     lfuse__program *program;
     lfuse__kernel *kernel;
 
-    ck_ok(lfuse__program_get(dev, text, &program));
+    OK(lfuse__program_get(dev, text, &program));
     objects_own(program, destroy_program);
-    ck_ok(lfuse__kernel_create(program, name, &kernel));
+    OK(lfuse__kernel_create(program, name, &kernel));
     return objects_own(kernel, destroy_kernel);
 }
 

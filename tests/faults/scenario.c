@@ -25,9 +25,11 @@
 
 #include <libfuse.h>
 
+#include "common/base/error.h"
 #include "common/device/device.h"
 #include "tests/faults/interpose.h"
 #include "tests/stub/stub.h"
+#include "tests/support/shape.h"
 
 enum { N = 6, MEMBERS = 3, UNUSABLE = 77, SECONDS = 100 /* after which a process that hangs is ended */ };
 
@@ -46,19 +48,13 @@ typedef struct scene {
     float result[N * N], updated[N];
 } scene;
 
-#define TRY(call)                                                                                                      \
-    do {                                                                                                               \
-        lfuse_status status_ = (call);                                                                                 \
-        if (status_) return status_;                                                                                   \
-    } while (0)
-
 /* relu(x exp(w) + b) */
 static lfuse_status plan_dense(scene *s)
 {
     lfuse_graph *g = lfuse_graph_create();
-    const lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(N, N));
-    const lfuse_value w = lfuse_exp(lfuse_frozen(g, "w", LFUSE_F32, 2, LFUSE_DIMS(N, N)));
-    const lfuse_value b = lfuse_input(g, "b", LFUSE_F32, 1, LFUSE_DIMS(N));
+    const lfuse_value x = lfuse_input(g, "x", F32(N, N));
+    const lfuse_value w = lfuse_exp(lfuse_frozen(g, "w", F32(N, N)));
+    const lfuse_value b = lfuse_input(g, "b", F32(N));
 
     lfuse_output(g, "y", lfuse_relu(lfuse_add(lfuse_matmul(x, w), b)));
     lfuse_status status = lfuse_plan_create(s->dev, g, NULL, &s->dense);
@@ -82,18 +78,18 @@ static lfuse_status make(scene *s)
 {
     static const int64_t square[] = { N, N }, line[] = { N };
 
-    TRY(lfuse_stream_create(s->dev, &s->stream));
-    TRY(lfuse_tensor_create(s->dev, LFUSE_F32, 2, square, &s->x));
-    TRY(lfuse_tensor_create(s->dev, LFUSE_F32, 2, square, &s->w));
-    TRY(lfuse_tensor_create(s->dev, LFUSE_F32, 1, line, &s->b));
-    TRY(lfuse_tensor_create(s->dev, LFUSE_F32, 2, square, &s->y));
-    for (int i = 0; i < MEMBERS; i++) TRY(lfuse_tensor_create(s->dev, LFUSE_F32, 1, line, &s->member[i]));
-    TRY(lfuse_list_create(s->dev, LFUSE_F32, MEMBERS, s->member, &s->list));
-    TRY(lfuse_tensor_fill(s->x, s->stream, 1));
-    TRY(lfuse_tensor_fill(s->w, s->stream, 0));
-    TRY(lfuse_tensor_fill(s->b, s->stream, -1));
-    for (int i = 0; i < MEMBERS; i++) TRY(lfuse_tensor_fill(s->member[i], s->stream, 2));
-    TRY(plan_dense(s));
+    LFUSE__TRY(lfuse_stream_create(s->dev, &s->stream));
+    LFUSE__TRY(lfuse_tensor_create(s->dev, LFUSE_F32, 2, square, &s->x));
+    LFUSE__TRY(lfuse_tensor_create(s->dev, LFUSE_F32, 2, square, &s->w));
+    LFUSE__TRY(lfuse_tensor_create(s->dev, LFUSE_F32, 1, line, &s->b));
+    LFUSE__TRY(lfuse_tensor_create(s->dev, LFUSE_F32, 2, square, &s->y));
+    for (int i = 0; i < MEMBERS; i++) LFUSE__TRY(lfuse_tensor_create(s->dev, LFUSE_F32, 1, line, &s->member[i]));
+    LFUSE__TRY(lfuse_list_create(s->dev, LFUSE_F32, MEMBERS, s->member, &s->list));
+    LFUSE__TRY(lfuse_tensor_fill(s->x, s->stream, 1));
+    LFUSE__TRY(lfuse_tensor_fill(s->w, s->stream, 0));
+    LFUSE__TRY(lfuse_tensor_fill(s->b, s->stream, -1));
+    for (int i = 0; i < MEMBERS; i++) LFUSE__TRY(lfuse_tensor_fill(s->member[i], s->stream, 2));
+    LFUSE__TRY(plan_dense(s));
     return plan_step(s);
 }
 
@@ -103,10 +99,10 @@ static lfuse_status use(scene *s)
                                     lfuse_bind_tensor("w", s->w), lfuse_bind_tensor("y", s->y) };
     const lfuse_binding step[] = { lfuse_bind_list("l", s->list), lfuse_bind_scalar("lr", 3) };
 
-    TRY(lfuse_plan_run(s->dense, s->stream, dense, 4));
-    TRY(lfuse_plan_run(s->step, s->stream, step, 2));
-    TRY(lfuse_tensor_read(s->y, s->stream, s->result));
-    TRY(lfuse_tensor_read(s->member[1], s->stream, s->updated));
+    LFUSE__TRY(lfuse_plan_run(s->dense, s->stream, dense, 4));
+    LFUSE__TRY(lfuse_plan_run(s->step, s->stream, step, 2));
+    LFUSE__TRY(lfuse_tensor_read(s->y, s->stream, s->result));
+    LFUSE__TRY(lfuse_tensor_read(s->member[1], s->stream, s->updated));
     return lfuse_stream_synchronize(s->stream);
 }
 
@@ -144,7 +140,7 @@ static lfuse_status count(int *most)
 {
     int n = -1;
 
-    TRY(lfuse_device_count(&n));
+    LFUSE__TRY(lfuse_device_count(&n));
     if (n < *most) {
         fprintf(stderr, "%d devices, where there were %d: %s\n", n, *most, lfuse_last_error());
         return LFUSE_ERR_INDEX;

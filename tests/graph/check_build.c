@@ -25,17 +25,17 @@ static void make(void)
     v.other = new_graph();
     v.batch = lfuse_size_var(v.g, "batch", 1, 4096);
     v.foreign_size = lfuse_size_var(v.other, "batch", 1, 4096);
-    v.x = lfuse_input(v.g, "x", LFUSE_F32, 2, LFUSE_DIMS(v.batch, 64));
-    v.w = lfuse_frozen(v.g, "w", LFUSE_F32, 2, LFUSE_DIMS(64, 10));
-    v.i = lfuse_input(v.g, "i", LFUSE_I32, 1, LFUSE_DIMS(64));
-    v.b = lfuse_input(v.g, "b", LFUSE_BOOL, 1, LFUSE_DIMS(64));
-    v.h = lfuse_input(v.g, "h", LFUSE_F16, 1, LFUSE_DIMS(64));
+    v.x = lfuse_input(v.g, "x", F32(v.batch, 64));
+    v.w = lfuse_frozen(v.g, "w", F32(64, 10));
+    v.i = lfuse_input(v.g, "i", I32(64));
+    v.b = lfuse_input(v.g, "b", BOOL(64));
+    v.h = lfuse_input(v.g, "h", F16(64));
     v.zero_d = lfuse_input(v.g, "zero", LFUSE_F64, 0, NULL);
     v.list = lfuse_list_input(v.g, "list", LFUSE_F32, LFUSE_RANK_ANY);
     v.number = lfuse_scalar(v.g, "alpha");
     v.foreign = lfuse_constant(v.other, 1);
-    ck_assert_int_eq(lfuse_graph_check(v.g), LFUSE_OK);
-    ck_assert_int_eq(lfuse_graph_check(v.other), LFUSE_OK);
+    OK(lfuse_graph_check(v.g));
+    OK(lfuse_graph_check(v.other));
 }
 
 #define LONG_NAME "0123456789012345678901234567890123456789012345678901234567890123"
@@ -434,7 +434,7 @@ TEST(too_many_values)
     lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 0, NULL);
 
     for (int i = 1; i < LFUSE__MAX_NODES; i++) x = lfuse_neg(x);
-    ck_assert_int_eq(lfuse_graph_check(g), LFUSE_OK);
+    OK(lfuse_graph_check(g));
     ck_assert_int_lt(lfuse_neg(x).id, 0);
     ck_assert_int_eq(lfuse_graph_check(g), LFUSE_ERR_OVERFLOW);
 }
@@ -472,7 +472,7 @@ TEST(numbers_adopt_types)
     ck_assert_int_eq(node(lfuse_cast(v.number, LFUSE_BF16))->rank, 0);
     ck_assert_int_eq(lfuse_cast(v.x, LFUSE_F32).id, v.x.id);
     lfuse_update(v.zero_d, v.number);
-    ck_assert_int_eq(lfuse_graph_check(v.g), LFUSE_OK);
+    OK(lfuse_graph_check(v.g));
 }
 
 TEST(lists_take_numbers)
@@ -493,7 +493,7 @@ TEST(lists_take_numbers)
     ck_assert_int_eq(node(r)->type, LFUSE_F32);
     ck_assert_int_eq(node(lfuse_cast(r, LFUSE_F16))->rank, LFUSE_RANK_ANY);
     lfuse_update(v.list, r);
-    ck_assert_int_eq(lfuse_graph_check(v.g), LFUSE_OK);
+    OK(lfuse_graph_check(v.g));
 }
 
 /* ---- lines.c ---- */
@@ -518,7 +518,7 @@ TEST(lines_of_lists)
     ck_assert_int_eq(node(r)->type, LFUSE_I64);
     ck_assert_int_eq(node(r)->rank, 0);
     ck_assert_int_eq(node(r)->in[0], x.id);
-    ck_assert_int_eq(lfuse_graph_check(v.g), LFUSE_OK);
+    OK(lfuse_graph_check(v.g));
 }
 
 static void lines_refuse(lfuse_status status, int which)
@@ -570,7 +570,7 @@ TEST(reductions_of_lists)
     ck_assert_int_eq(node(r)->type, LFUSE_F16);
     ck_assert_int_eq(node(lfuse_list_sum(lfuse_member_norm(v.list, 3)))->rank, 0);
     ck_assert_int_eq(node(lfuse_mul(v.list, lfuse_list_norm(v.list, -INFINITY)))->rank, LFUSE_RANK_ANY);
-    ck_assert_int_eq(lfuse_graph_check(v.g), LFUSE_OK);
+    OK(lfuse_graph_check(v.g));
 }
 
 TEST_SUITE("build", CK_FORK_GETENV)

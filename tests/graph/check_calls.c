@@ -19,7 +19,7 @@ static void teardown(void)
 
 static lfuse_value tensor(const char *name, lfuse_type type, int64_t m, int64_t n)
 {
-    return lfuse_input(g, name, type, 2, LFUSE_DIMS(m, n));
+    return lfuse_input(g, name, TYPED(type, m, n));
 }
 
 static void says(lfuse_status status, const char *message)
@@ -143,16 +143,16 @@ static int call_functions(lfuse_value x, lfuse_value i, lfuse_value b)
     static const int axis[1] = {1}, swapped[2] = {1, 0};
     const lfuse_size batch = lfuse_size_var(g, "batch", 1, 8), more = lfuse_size_add(g, batch, 2);
     const lfuse_value number = lfuse_constant(g, 0.5), scalar = lfuse_scalar(g, "s"), none = lfuse_none();
-    const lfuse_value two[2] = {x, x}, frozen = lfuse_frozen(g, "f", LFUSE_F32, 1, LFUSE_DIMS(4));
+    const lfuse_value two[2] = {x, x}, frozen = lfuse_frozen(g, "f", F32(4));
     const lfuse_value made[] = {
-        lfuse_permute(x, swapped), lfuse_transpose(x), lfuse_broadcast_to(x, 3, LFUSE_DIMS(2, 4, 4)),
-        lfuse_reshape(x, 1, LFUSE_DIMS(LFUSE_REST)), lfuse_flatten(x, 0, 1), lfuse_unsqueeze(x, 0),
+        lfuse_permute(x, swapped), lfuse_transpose(x), lfuse_broadcast_to(x, SHAPE(2, 4, 4)),
+        lfuse_reshape(x, SHAPE(LFUSE_REST)), lfuse_flatten(x, 0, 1), lfuse_unsqueeze(x, 0),
         lfuse_squeeze(lfuse_extent(g, 3), 0), lfuse_slice(x, 0, 1, 2, 1), lfuse_flip(x, 1, axis),
         lfuse_concat(2, two, 0), lfuse_stack(2, two, 0), lfuse_pad(x, LFUSE_DIMS(1, 1), NULL, 2),
         lfuse_pad_edge(x, LFUSE_DIMS(1, 1), NULL), lfuse_pad_reflect(x, LFUSE_DIMS(1, 9), NULL),
         lfuse_slice_range(x, 0, -3, LFUSE_OPEN, 2), lfuse_index_select(x, 1, i, LFUSE_INDEX_FROM_END),
         lfuse_take_along(x, 0, lfuse_cast(x, LFUSE_I32), LFUSE_INDEX_FROM_END),
-        lfuse_gather(x, i), lfuse_scatter_add(x, i, 3), lfuse_index(g, 1, LFUSE_DIMS(batch)),
+        lfuse_gather(x, i), lfuse_scatter_add(x, i, 3), lfuse_index(g, SHAPE(batch)),
         lfuse_addcmul(x, x, x, number), lfuse_addcdiv(x, x, x, number), lfuse_prelu(x, frozen),
         lfuse_hardtanh(x, scalar, number), lfuse_tanhshrink(x), lfuse_glu(x, x), lfuse_reglu(x, x), lfuse_geglu(x, x),
         lfuse_geglu_tanh(x, x), lfuse_geglu_quick(x, x), lfuse_swiglu(x, x), lfuse_matmul(x, x),
@@ -164,9 +164,9 @@ static int call_functions(lfuse_value x, lfuse_value i, lfuse_value b)
         lfuse_logsumexp(x, 1, axis, 0), lfuse_softmax(x, 1, axis), lfuse_log_softmax(x, 1, axis),
         lfuse_layernorm(x, 1, frozen, frozen, 1e-5), lfuse_rmsnorm(x, 1, frozen, 1e-5),
         lfuse_groupnorm(x, 2, frozen, none, 1e-5), lfuse_l2_normalize(x, 1, axis, 1e-12),
-        lfuse_random_bits(g, 1, LFUSE_DIMS(more), scalar, number),
-        lfuse_random_uniform(g, LFUSE_F64, 1, LFUSE_DIMS(more), scalar, number),
-        lfuse_random_normal(g, LFUSE_F32, 1, LFUSE_DIMS(lfuse_size_mul(g, more, 2)), scalar, number),
+        lfuse_random_bits(g, SHAPE(more), scalar, number),
+        lfuse_random_uniform(g, F64(more), scalar, number),
+        lfuse_random_normal(g, F32(lfuse_size_mul(g, more, 2)), scalar, number),
         lfuse_dropout(x, number, scalar, number),
     };
     lfuse_value parts[2];
@@ -198,7 +198,7 @@ TEST(every_builder_counts_itself_alone)
 {
     const lfuse_value x = tensor("x", LFUSE_F32, 4, 4);
     int32_t inputs = 4, called = 1 + LFUSE__OP_COUNT;
-    const lfuse_value i = lfuse_input(g, "i", LFUSE_I32, 1, LFUSE_DIMS(4)), l = tensor("l64", LFUSE_I64, 4, 4);
+    const lfuse_value i = lfuse_input(g, "i", I32(4)), l = tensor("l64", LFUSE_I64, 4, 4);
     const lfuse_value b = tensor("b", LFUSE_BOOL, 4, 4);
     call_operators(x, i, l, b);
     called += call_functions(x, i, b);

@@ -103,7 +103,7 @@ TEST(trees)
     lfuse_value v = lfuse_reciprocal(lfuse_sub(one, lfuse_powi(beta, step)));
     const double scalars[] = {0.9, 3};
 
-    ck_assert_int_eq(lfuse_graph_check(g), LFUSE_OK);
+    OK(lfuse_graph_check(g));
     ck_bits(lfuse__graph_number(g, v.id, scalars, NULL), 1 / (1 - 0.9 * (0.9 * 0.9)));
     ck_bits(lfuse__graph_number(g, lfuse_where(lfuse_gt(step, one), step, beta).id, scalars, NULL), 3);
 }

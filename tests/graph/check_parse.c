@@ -11,7 +11,7 @@ static char *text_of(const lfuse_graph *g, printer *print)
     lfuse__strbuf text = LFUSE__STRBUF_INIT;
 
     print(g, &text);
-    ck_assert_int_eq(lfuse__strbuf_check(&text), LFUSE_OK);
+    OK(lfuse__strbuf_check(&text));
     char *copy = strdup(text.data);
     ck_assert_ptr_nonnull(copy);
     lfuse__strbuf_free(&text);
@@ -28,7 +28,7 @@ static void ck_round_trip(const lfuse_graph *g)
         ck_assert_msg(lfuse__graph_parse(before, &read) == LFUSE_OK, "%s of %s", lfuse_last_error(), before);
         char *after = text_of(read, printers[i]);
         ck_assert_str_eq(before, after);
-        ck_assert_int_eq(lfuse_graph_check(read), LFUSE_OK);
+        OK(lfuse_graph_check(read));
         for (int32_t k = 0; k < g->nnodes; k++) ck_assert_int_eq(g->nodes[k].cost, read->nodes[k].cost);
         for (int32_t k = 0; k < g->nsizes; k++) {
             ck_assert(g->sizes[k].low == read->sizes[k].low && g->sizes[k].high == read->sizes[k].high);
@@ -45,9 +45,9 @@ static void ck_both(lfuse_graph *g)
 {
     lfuse_graph *c = NULL;
 
-    ck_assert_msg(lfuse_graph_check(g) == LFUSE_OK, "%s", lfuse_last_error());
+    OK(lfuse_graph_check(g));
     ck_round_trip(g);
-    ck_assert_msg(lfuse__graph_canonical(g, &c) == LFUSE_OK, "%s", lfuse_last_error());
+    OK(lfuse__graph_canonical(g, &c));
     ck_round_trip(c);
     lfuse_graph_destroy(c);
 }
@@ -61,7 +61,7 @@ static void make(void)
     g = lfuse_graph_create();
     n = lfuse_size_var(g, "rows", 1, 100);
     m = lfuse_size_var(g, "a \"quoted\\ name\"", 0, INT64_MAX);
-    x = lfuse_input(g, "x", LFUSE_F32, 3, LFUSE_DIMS(n, m, 6));
+    x = lfuse_input(g, "x", F32(n, m, 6));
 }
 
 static void destroy(void)
@@ -76,8 +76,8 @@ TEST(views)
     lfuse_value parts[3], both[2];
 
     lfuse_output(g, "permute", lfuse_permute(x, (const int[]){2, 0, 1}));
-    lfuse_output(g, "broadcast", lfuse_broadcast_to(x, 4, LFUSE_DIMS(5, n, m, 6)));
-    lfuse_output(g, "reshape", lfuse_reshape(x, 3, LFUSE_DIMS(LFUSE_REST, 3, m)));
+    lfuse_output(g, "broadcast", lfuse_broadcast_to(x, SHAPE(5, n, m, 6)));
+    lfuse_output(g, "reshape", lfuse_reshape(x, SHAPE(LFUSE_REST, 3, m)));
     lfuse_output(g, "slice", lfuse_slice(x, 2, -2, 3, -2));
     lfuse_output(g, "flip", lfuse_flip(x, LFUSE_ALL_AXES, NULL));
     lfuse_split(x, -1, 3, LFUSE_DIMS(1, 0, 5), parts);
@@ -93,15 +93,15 @@ TEST(views)
 
 TEST(look_ups_and_indices)
 {
-    const lfuse_value i = lfuse_input(g, "i", LFUSE_I64, 2, LFUSE_DIMS(7, m));
+    const lfuse_value i = lfuse_input(g, "i", I64(7, m));
     const lfuse_value rows = lfuse_gather(x, i);
 
     lfuse_output(g, "found", rows);
     lfuse_output(g, "back", lfuse_scatter_add(rows, i, lfuse_size_add(g, n, 4)));
-    lfuse_output(g, "along", lfuse_take_along(x, 1, lfuse_index(g, 3, LFUSE_DIMS(n, 4, 6)), LFUSE_INDEX_FROM_END));
+    lfuse_output(g, "along", lfuse_take_along(x, 1, lfuse_index(g, SHAPE(n, 4, 6)), LFUSE_INDEX_FROM_END));
     lfuse_output(g, "selected", lfuse_index_select(x, -1, i, LFUSE_INDEX_PLAIN));
     lfuse_output(g, "mirror", lfuse_pad_reflect(x, LFUSE_DIMS(3, 0, 2), LFUSE_DIMS(0, 0, 9)));
-    lfuse_output(g, "index", lfuse_index(g, 2, LFUSE_DIMS(n, m)));
+    lfuse_output(g, "index", lfuse_index(g, SHAPE(n, m)));
     lfuse_output(g, "none", lfuse_index(g, 0, NULL));
     lfuse_output(g, "scaled", lfuse_mul(x, lfuse_extent(g, lfuse_size_mul(g, n, m))));
     ck_both(g);
@@ -133,7 +133,7 @@ TEST(reductions)
 
 TEST(everything_else)
 {
-    const lfuse_value w = lfuse_frozen(g, "w", LFUSE_F32, 2, LFUSE_DIMS(6, 4));
+    const lfuse_value w = lfuse_frozen(g, "w", F32(6, 4));
     const lfuse_value list = lfuse_list_input(g, "list\xc3\xa9", LFUSE_F16, LFUSE_RANK_ANY);
     const lfuse_value s = lfuse_scalar(g, "s");
 
@@ -160,8 +160,8 @@ TEST(everything_else)
     lfuse_output(g, "most", lfuse_list_amax(lfuse_member_norm_inf(list)));
     lfuse_output(g, "nan", lfuse_add(x, lfuse_mul(lfuse_constant(g, -NAN), lfuse_sqrt(s))));
     lfuse_output(g, "where", lfuse_where(lfuse_gt(x, s), x, lfuse_constant(g, -0.0)));
-    lfuse_output(g, "checked", lfuse_mul(lfuse_input(g, "i", LFUSE_I8, 1, LFUSE_DIMS(3)), s));
-    lfuse_output(g, "compared", lfuse_lt(lfuse_input(g, "u", LFUSE_U8, 1, LFUSE_DIMS(3)), s));
+    lfuse_output(g, "checked", lfuse_mul(lfuse_input(g, "i", I8(3)), s));
+    lfuse_output(g, "compared", lfuse_lt(lfuse_input(g, "u", U8(3)), s));
     lfuse_update(x, lfuse_fma(x, s, s));
     ck_both(g);
 }
@@ -174,8 +174,8 @@ TEST(every_operator)
     for (int op = 0; op < LFUSE__OP_COUNT; op++)
         for (int type = 1; lfuse_type_size((lfuse_type)type); type++) {
             lfuse_graph *one = lfuse_graph_create(), *read = NULL;
-            const lfuse_value a = lfuse_input(one, "a", (lfuse_type)type, 1, LFUSE_DIMS(3));
-            const lfuse_value b = lfuse_input(one, "b", LFUSE_BOOL, 1, LFUSE_DIMS(3));
+            const lfuse_value a = lfuse_input(one, "a", (lfuse_type)type, SHAPE(3));
+            const lfuse_value b = lfuse_input(one, "b", BOOL(3));
             lfuse__strbuf text = LFUSE__STRBUF_INIT;
             lfuse__strbuf_format(&text, "(graph %%0 (input %s [ 3 ]) %%1 (input bool [ 3 ]) %%2 (%s %s [ 3 ]",
                                  lfuse_type_name((lfuse_type)type), lfuse__ops[op].name,
@@ -276,12 +276,11 @@ TEST(long_names)
         name[length] = 0;
         snprintf(text, sizeof text, "(graph %%0 (input f32 [ 2 ]) (input \"%s\" %%0))", name);
         if (length <= LFUSE__MAX_NAME) {
-            ck_assert_msg(lfuse__graph_parse(text, &read) == LFUSE_OK, "%s", lfuse_last_error());
+            OK(lfuse__graph_parse(text, &read));
             ck_assert_str_eq(read->names[0].text, name);
             lfuse_graph_destroy(read);
         } else {
-            ck_assert_int_eq(lfuse__graph_parse(text, &read), LFUSE_ERR_INVALID);
-            ck_says("the name has more than 63 characters");
+            SAYS(LFUSE_ERR_INVALID, lfuse__graph_parse(text, &read), "the name has more than 63 characters");
         }
     }
 }

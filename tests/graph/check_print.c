@@ -10,7 +10,7 @@ typedef void maker(lfuse_graph *g);
 /* Each makes a graph that differs from every other in one thing. */
 static lfuse_value vector(lfuse_graph *g)
 {
-    return lfuse_input(g, "x", LFUSE_F32, 1, LFUSE_DIMS(8));
+    return lfuse_input(g, "x", F32(8));
 }
 static void make_plain(lfuse_graph *g) { lfuse_output(g, "y", lfuse_neg(vector(g))); }
 static void make_operator(lfuse_graph *g) { lfuse_output(g, "y", lfuse_abs(vector(g))); }
@@ -33,19 +33,19 @@ static void make_both(lfuse_graph *g)
 }
 static void make_type(lfuse_graph *g)
 {
-    lfuse_output(g, "y", lfuse_neg(lfuse_input(g, "x", LFUSE_F16, 1, LFUSE_DIMS(8))));
+    lfuse_output(g, "y", lfuse_neg(lfuse_input(g, "x", F16(8))));
 }
 static void make_frozen(lfuse_graph *g)
 {
-    lfuse_output(g, "y", lfuse_neg(lfuse_frozen(g, "x", LFUSE_F32, 1, LFUSE_DIMS(8))));
+    lfuse_output(g, "y", lfuse_neg(lfuse_frozen(g, "x", F32(8))));
 }
 static void make_extent(lfuse_graph *g)
 {
-    lfuse_output(g, "y", lfuse_neg(lfuse_input(g, "x", LFUSE_F32, 1, LFUSE_DIMS(88))));
+    lfuse_output(g, "y", lfuse_neg(lfuse_input(g, "x", F32(88))));
 }
 static void make_rank(lfuse_graph *g)
 {
-    lfuse_output(g, "y", lfuse_neg(lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(8, 8))));
+    lfuse_output(g, "y", lfuse_neg(lfuse_input(g, "x", F32(8, 8))));
 }
 static void make_rank_zero(lfuse_graph *g)
 {
@@ -53,32 +53,32 @@ static void make_rank_zero(lfuse_graph *g)
 }
 static void make_variable(lfuse_graph *g)
 {
-    lfuse_output(g, "y", lfuse_neg(lfuse_input(g, "x", LFUSE_F32, 1, LFUSE_DIMS(lfuse_size_var(g, "n", 1, 8)))));
+    lfuse_output(g, "y", lfuse_neg(lfuse_input(g, "x", F32(lfuse_size_var(g, "n", 1, 8)))));
 }
 static void make_bounds(lfuse_graph *g)
 {
-    lfuse_output(g, "y", lfuse_neg(lfuse_input(g, "x", LFUSE_F32, 1, LFUSE_DIMS(lfuse_size_var(g, "n", 1, 9)))));
+    lfuse_output(g, "y", lfuse_neg(lfuse_input(g, "x", F32(lfuse_size_var(g, "n", 1, 9)))));
 }
 static void make_equal_sizes(lfuse_graph *g)
 {
     lfuse_size n = lfuse_size_var(g, "n", 1, 8);
     lfuse_size_var(g, "m", 1, 8);
-    lfuse_output(g, "y", lfuse_neg(lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(n, n))));
+    lfuse_output(g, "y", lfuse_neg(lfuse_input(g, "x", F32(n, n))));
 }
 static void make_unequal_sizes(lfuse_graph *g)
 {
     lfuse_size n = lfuse_size_var(g, "n", 1, 8), m = lfuse_size_var(g, "m", 1, 8);
-    lfuse_output(g, "y", lfuse_neg(lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(n, m))));
+    lfuse_output(g, "y", lfuse_neg(lfuse_input(g, "x", F32(n, m))));
 }
 static void make_size_sum(lfuse_graph *g)
 {
     lfuse_size n = lfuse_size_add(g, 2, lfuse_size_var(g, "n", 1, 8));
-    lfuse_output(g, "y", lfuse_neg(lfuse_input(g, "x", LFUSE_F32, 1, LFUSE_DIMS(n))));
+    lfuse_output(g, "y", lfuse_neg(lfuse_input(g, "x", F32(n))));
 }
 static void make_size_product(lfuse_graph *g)
 {
     lfuse_size n = lfuse_size_mul(g, 2, lfuse_size_var(g, "n", 1, 8));
-    lfuse_output(g, "y", lfuse_neg(lfuse_input(g, "x", LFUSE_F32, 1, LFUSE_DIMS(n))));
+    lfuse_output(g, "y", lfuse_neg(lfuse_input(g, "x", F32(n))));
 }
 static void make_list(lfuse_graph *g)
 {
@@ -96,30 +96,30 @@ static void make_sum(lfuse_graph *g) { lfuse_output(g, "y", lfuse_sum(vector(g),
 static void make_sum_keep(lfuse_graph *g) { lfuse_output(g, "y", lfuse_sum(vector(g), 1, (const int[]){0}, 1)); }
 static void make_permute(lfuse_graph *g)
 {
-    lfuse_value v = lfuse_input(g, "x", LFUSE_F32, 3, LFUSE_DIMS(8, 8, 8));
+    lfuse_value v = lfuse_input(g, "x", F32(8, 8, 8));
     lfuse_output(g, "y", lfuse_permute(v, (const int[]){1, 2, 0}));
 }
 static void make_other_permute(lfuse_graph *g)
 {
-    lfuse_value v = lfuse_input(g, "x", LFUSE_F32, 3, LFUSE_DIMS(8, 8, 8));
+    lfuse_value v = lfuse_input(g, "x", F32(8, 8, 8));
     lfuse_output(g, "y", lfuse_permute(v, (const int[]){2, 0, 1}));
 }
 static void make_product(lfuse_graph *g)
 {
-    lfuse_value a = lfuse_input(g, "a", LFUSE_F32, 2, LFUSE_DIMS(4, 4));
-    lfuse_value b = lfuse_input(g, "b", LFUSE_F32, 2, LFUSE_DIMS(4, 4));
+    lfuse_value a = lfuse_input(g, "a", F32(4, 4));
+    lfuse_value b = lfuse_input(g, "b", F32(4, 4));
     lfuse_output(g, "y", lfuse_matmul(a, b));
 }
 static void make_other_product(lfuse_graph *g)
 {
-    lfuse_value a = lfuse_input(g, "a", LFUSE_F32, 2, LFUSE_DIMS(4, 4));
-    lfuse_value b = lfuse_input(g, "b", LFUSE_F32, 2, LFUSE_DIMS(4, 4));
+    lfuse_value a = lfuse_input(g, "a", F32(4, 4));
+    lfuse_value b = lfuse_input(g, "b", F32(4, 4));
     lfuse_output(g, "y", lfuse_matmul(b, a));
 }
 
 static void product_as(lfuse_graph *g, lfuse_type in, lfuse_type type, lfuse_precision precision)
 {
-    lfuse_value a = lfuse_input(g, "a", in, 2, LFUSE_DIMS(4, 4)), b = lfuse_input(g, "b", in, 2, LFUSE_DIMS(4, 4));
+    lfuse_value a = lfuse_input(g, "a", in, SHAPE(4, 4)), b = lfuse_input(g, "b", in, SHAPE(4, 4));
     lfuse_output(g, "y", lfuse_matmul_as(a, b, type, precision));
 }
 static void make_tf32_product(lfuse_graph *g) { product_as(g, LFUSE_F32, LFUSE_F32, LFUSE_PRECISION_TF32); }
@@ -129,7 +129,7 @@ static void make_wide_product(lfuse_graph *g) { product_as(g, LFUSE_F16, LFUSE_F
 /* Everything that a view, a look-up or a reduction holds is in the text. */
 static lfuse_value cube(lfuse_graph *g)
 {
-    return lfuse_input(g, "x", LFUSE_F32, 3, LFUSE_DIMS(8, 8, 8));
+    return lfuse_input(g, "x", F32(8, 8, 8));
 }
 static void slice_of(lfuse_graph *g, int axis, lfuse_size start, lfuse_size count, int64_t step)
 {
@@ -150,21 +150,21 @@ static void concat_of(lfuse_graph *g, int axis, bool swapped)
 static void make_concat(lfuse_graph *g) { concat_of(g, 0, false); }
 static void make_concat_axis(lfuse_graph *g) { concat_of(g, 1, false); }
 static void make_concat_swapped(lfuse_graph *g) { concat_of(g, 0, true); }
-static void make_reshape(lfuse_graph *g) { lfuse_output(g, "y", lfuse_reshape(cube(g), 2, LFUSE_DIMS(8, 64))); }
-static void make_other_reshape(lfuse_graph *g) { lfuse_output(g, "y", lfuse_reshape(cube(g), 2, LFUSE_DIMS(64, 8))); }
+static void make_reshape(lfuse_graph *g) { lfuse_output(g, "y", lfuse_reshape(cube(g), SHAPE(8, 64))); }
+static void make_other_reshape(lfuse_graph *g) { lfuse_output(g, "y", lfuse_reshape(cube(g), SHAPE(64, 8))); }
 static void gather_of(lfuse_graph *g, lfuse_type type)
 {
-    lfuse_output(g, "y", lfuse_gather(cube(g), lfuse_input(g, "i", type, 1, LFUSE_DIMS(4))));
+    lfuse_output(g, "y", lfuse_gather(cube(g), lfuse_input(g, "i", TYPED(type, 4))));
 }
 static void make_gather(lfuse_graph *g) { gather_of(g, LFUSE_I32); }
 static void make_gather_wide(lfuse_graph *g) { gather_of(g, LFUSE_I64); }
 static void scatter_of(lfuse_graph *g, lfuse_size rows)
 {
-    lfuse_output(g, "y", lfuse_scatter_add(cube(g), lfuse_input(g, "i", LFUSE_I32, 1, LFUSE_DIMS(8)), rows));
+    lfuse_output(g, "y", lfuse_scatter_add(cube(g), lfuse_input(g, "i", I32(8)), rows));
 }
 static void make_scatter(lfuse_graph *g) { scatter_of(g, 4); }
 static void make_scatter_rows(lfuse_graph *g) { scatter_of(g, 5); }
-static void make_index(lfuse_graph *g) { lfuse_output(g, "y", lfuse_index(g, 1, LFUSE_DIMS(8))); }
+static void make_index(lfuse_graph *g) { lfuse_output(g, "y", lfuse_index(g, SHAPE(8))); }
 static void extent_of(lfuse_graph *g, bool other)
 {
     const lfuse_size n = lfuse_size_var(g, "n", 1, 8), m = lfuse_size_var(g, "m", 1, 8);
@@ -200,9 +200,9 @@ static char *key(maker *make)
     lfuse_graph *g = new_graph(), *c;
 
     make(g);
-    ck_assert_msg(lfuse__graph_canonical(g, &c) == LFUSE_OK, "%s", lfuse_last_error());
+    OK(lfuse__graph_canonical(g, &c));
     lfuse__graph_print(c, &text);
-    ck_assert_int_eq(lfuse__strbuf_check(&text), LFUSE_OK);
+    OK(lfuse__strbuf_check(&text));
     char *copy = strdup(text.data);
     lfuse__strbuf_free(&text);
     drop(c);
@@ -232,7 +232,7 @@ TEST(keys_repeat)
 
 static void make_plain_renamed(lfuse_graph *g)
 {
-    lfuse_output(g, "q", lfuse_neg(lfuse_input(g, "p", LFUSE_F32, 1, LFUSE_DIMS(8))));
+    lfuse_output(g, "q", lfuse_neg(lfuse_input(g, "p", F32(8))));
 }
 
 TEST(names_are_no_part)

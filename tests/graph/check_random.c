@@ -43,7 +43,7 @@ static lfuse__oracle_run run;
 static const long double *evaluate(lfuse_value v)
 {
     lfuse_output(g, "y", v);
-    ck_assert_msg(!lfuse__oracle_run_graph(g, NULL, 0, NULL, &run), "%s", lfuse_last_error());
+    OK(lfuse__oracle_run_graph(g, NULL, 0, NULL, &run));
     ck_assert_int_eq(run.results[0].count, COUNT);
     return run.results[0].value;
 }
@@ -65,7 +65,7 @@ static lfuse_value offset(double x) { return lfuse_constant(g, x); }
 TEST(bits_are_words_of_the_stream)
 {
     begin();
-    const long double *y = evaluate(lfuse_random_bits(g, 2, LFUSE_DIMS(COUNT / 100, 100), seed(), offset(7)));
+    const long double *y = evaluate(lfuse_random_bits(g, SHAPE(COUNT / 100, 100), seed(), offset(7)));
     for (int i = 0; i < COUNT; i++) ck_assert_int_eq((int32_t)y[i], (int32_t)lfuse__philox((uint64_t)i, 5, 7));
     end();
 }
@@ -79,7 +79,7 @@ TEST_LOOP(uniform, 0, 4)
     int64_t classes[16] = {0};
     double mean = 0, square = 0;
     begin();
-    const long double *y = evaluate(lfuse_random_uniform(g, types[_i], 1, LFUSE_DIMS(COUNT), seed(), offset(1)));
+    const long double *y = evaluate(lfuse_random_uniform(g, TYPED(types[_i], COUNT), seed(), offset(1)));
     for (int i = 0; i < COUNT; i++) {
         ck_assert(y[i] >= 0 && y[i] < 1);
         ck_assert(fmod((double)y[i], units[_i]) == 0);
@@ -98,7 +98,7 @@ TEST_LOOP(normal, 0, 4)
 {
     double sums[5] = {0};
     begin();
-    const long double *y = evaluate(lfuse_random_normal(g, types[_i], 1, LFUSE_DIMS(COUNT), seed(), offset(2)));
+    const long double *y = evaluate(lfuse_random_normal(g, TYPED(types[_i], COUNT), seed(), offset(2)));
     for (int i = 0; i < COUNT; i++)
         for (int power = 1; power <= 4; power++) sums[power] += pow((double)y[i], power) / COUNT;
     /* The deviations of these sums are 1, sqrt(2), sqrt(15) and sqrt(96) over the root of their number. */

@@ -16,7 +16,7 @@ static void make(void)
 
 static void destroy(void)
 {
-    ck_assert_int_eq(lfuse_graph_check(g), LFUSE_OK);
+    OK(lfuse_graph_check(g));
     lfuse_graph_destroy(g);
 }
 
@@ -40,11 +40,11 @@ TEST_CASE("shape", .setup = make, .teardown = destroy)
 
 TEST(broadcasting)
 {
-    const lfuse_value a = lfuse_input(g, "a", LFUSE_F32, 3, LFUSE_DIMS(n, 1, 5));
-    const lfuse_value b = lfuse_input(g, "b", LFUSE_F32, 2, LFUSE_DIMS(7, 1));
+    const lfuse_value a = lfuse_input(g, "a", F32(n, 1, 5));
+    const lfuse_value b = lfuse_input(g, "b", F32(7, 1));
     const lfuse_value c = lfuse_input(g, "c", LFUSE_F32, 0, NULL);
-    const lfuse_value empty = lfuse_input(g, "empty", LFUSE_F32, 1, LFUSE_DIMS(0));
-    const lfuse_value one = lfuse_input(g, "one", LFUSE_F32, 2, LFUSE_DIMS(1, 1));
+    const lfuse_value empty = lfuse_input(g, "empty", F32(0));
+    const lfuse_value one = lfuse_input(g, "one", F32(1, 1));
 
     ck_shape(lfuse_add(a, b), "f32 [n, 7, 5]");
     ck_shape(lfuse_add(b, a), "f32 [n, 7, 5]");
@@ -54,14 +54,14 @@ TEST(broadcasting)
     ck_shape(lfuse_fma(a, b, c), "f32 [n, 7, 5]");
     ck_shape(lfuse_where(lfuse_lt(b, c), c, a), "f32 [n, 7, 5]");
     ck_shape(lfuse_eq(a, a), "bool [n, 1, 5]");
-    ck_shape(lfuse_broadcast_to(b, 4, LFUSE_DIMS(m, n, 7, 3)), "f32 [m, n, 7, 3]");
-    ck_shape(lfuse_broadcast_to(c, 1, LFUSE_DIMS(lfuse_size_add(g, n, m))), "f32 [n + m]");
+    ck_shape(lfuse_broadcast_to(b, SHAPE(m, n, 7, 3)), "f32 [m, n, 7, 3]");
+    ck_shape(lfuse_broadcast_to(c, SHAPE(lfuse_size_add(g, n, m))), "f32 [n + m]");
     ck_shape(lfuse_broadcast_to(c, 0, NULL), "f32 []");
 }
 
 TEST(views_and_sums)
 {
-    const lfuse_value a = lfuse_input(g, "a", LFUSE_F16, 3, LFUSE_DIMS(n, 3, m));
+    const lfuse_value a = lfuse_input(g, "a", F16(n, 3, m));
 
     ck_shape(lfuse_permute(a, (const int[]){2, 0, 1}), "f16 [m, n, 3]");
     ck_shape(lfuse_transpose(a), "f16 [n, m, 3]");
@@ -76,9 +76,9 @@ TEST(views_and_sums)
 
 TEST(products)
 {
-    const lfuse_value a = lfuse_input(g, "a", LFUSE_F64, 2, LFUSE_DIMS(n, m));
-    const lfuse_value b = lfuse_input(g, "b", LFUSE_F64, 2, LFUSE_DIMS(m, lfuse_size_mul(g, n, 2)));
-    const lfuse_value none = lfuse_input(g, "none", LFUSE_F64, 2, LFUSE_DIMS(m, 0));
+    const lfuse_value a = lfuse_input(g, "a", F64(n, m));
+    const lfuse_value b = lfuse_input(g, "b", F64(m, lfuse_size_mul(g, n, 2)));
+    const lfuse_value none = lfuse_input(g, "none", F64(m, 0));
 
     ck_shape(lfuse_matmul(a, b), "f64 [n, n * 2]");
     ck_shape(lfuse_matmul(a, none), "f64 [n, 0]");
@@ -107,8 +107,8 @@ TEST(products_of_named_types)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         lfuse_graph *one = lfuse_graph_create();
         const lfuse_size rows_of_a = lfuse_size_var(one, "n", 1, 64);
-        const lfuse_value a = lfuse_input(one, "a", rows[i].a, 2, LFUSE_DIMS(rows_of_a, 3));
-        const lfuse_value b = lfuse_input(one, "b", rows[i].b, 2, LFUSE_DIMS(3, 5));
+        const lfuse_value a = lfuse_input(one, "a", rows[i].a, SHAPE(rows_of_a, 3));
+        const lfuse_value b = lfuse_input(one, "b", rows[i].b, SHAPE(3, 5));
         const lfuse_value c = lfuse_matmul_as(a, b, rows[i].type, rows[i].precision);
         lfuse__strbuf text = LFUSE__STRBUF_INIT;
         ck_assert_msg(c.id >= 0, "%d: %s", (int)i, one->message);
@@ -122,8 +122,8 @@ TEST(products_of_named_types)
 
 TEST(stacked_products)
 {
-    const lfuse_value a = lfuse_input(g, "a", LFUSE_F32, 4, LFUSE_DIMS(n, 3, m, 5));
-    const lfuse_value b = lfuse_input(g, "b", LFUSE_F32, 2, LFUSE_DIMS(5, m));
+    const lfuse_value a = lfuse_input(g, "a", F32(n, 3, m, 5));
+    const lfuse_value b = lfuse_input(g, "b", F32(5, m));
 
     ck_shape(lfuse_matmul(a, b), "f32 [n, 3, m, m]");
     ck_shape(lfuse_matmul(lfuse_slice(a, 1, 0, 0, 1), b), "f32 [n, 0, m, m]");
@@ -131,10 +131,10 @@ TEST(stacked_products)
 
 TEST(batched_products)
 {
-    const lfuse_value a = lfuse_input(g, "a", LFUSE_F32, 4, LFUSE_DIMS(n, 1, m, 5));
-    const lfuse_value b = lfuse_input(g, "b", LFUSE_F32, 3, LFUSE_DIMS(3, 5, 7));
-    const lfuse_value c = lfuse_input(g, "c", LFUSE_F32, 4, LFUSE_DIMS(n, 3, 5, 2));
-    const lfuse_value w = lfuse_input(g, "w", LFUSE_F32, 2, LFUSE_DIMS(2, m));
+    const lfuse_value a = lfuse_input(g, "a", F32(n, 1, m, 5));
+    const lfuse_value b = lfuse_input(g, "b", F32(3, 5, 7));
+    const lfuse_value c = lfuse_input(g, "c", F32(n, 3, 5, 2));
+    const lfuse_value w = lfuse_input(g, "w", F32(2, m));
 
     ck_shape(lfuse_matmul(a, b), "f32 [n, 3, m, 7]");
     ck_shape(lfuse_matmul(a, c), "f32 [n, 3, m, 2]");
@@ -157,7 +157,7 @@ TEST(reductions)
         {LFUSE_F64, LFUSE_F64, LFUSE_F64}, {LFUSE_I32, LFUSE_I64, LFUSE_I32}, {LFUSE_I64, LFUSE_I64, LFUSE_I64},
         {LFUSE_I8, LFUSE_I64, LFUSE_I8},   {LFUSE_U8, LFUSE_I64, LFUSE_U8},   {LFUSE_BOOL, LFUSE_I64, 0},
     };
-    const lfuse_value a = lfuse_input(g, "a", LFUSE_F16, 3, LFUSE_DIMS(n, 3, m));
+    const lfuse_value a = lfuse_input(g, "a", F16(n, 3, m));
     const int ends[] = {-1, 0}, first[] = {0};
 
     ck_shape(lfuse_sum(a, 2, ends, 0), "f16 [3]");
@@ -181,7 +181,7 @@ TEST(reductions)
     ck_shape(lfuse_count_nonzero(a, 2, ends, 1), "i64 [1, 3, 1]");
     ck_shape(lfuse_logsumexp(a, 2, ends, 0), "f16 [3]");
     ck_shape(lfuse_logsumexp(a, 2, ends, 1), "f16 [1, 3, 1]");
-    ck_shape(lfuse_sum(lfuse_index(g, 2, LFUSE_DIMS(0, n)), LFUSE_ALL_AXES, NULL, 0), "i64 []");
+    ck_shape(lfuse_sum(lfuse_index(g, SHAPE(0, n)), LFUSE_ALL_AXES, NULL, 0), "i64 []");
     ck_shape(lfuse_mean(lfuse_slice(a, 1, 3, 0, 1), LFUSE_ALL_AXES, NULL, 0), "f16 []");
     ck_assert_int_eq(lfuse_amax(a, 0, NULL, 1).id, a.id);
     for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
@@ -199,10 +199,10 @@ TEST(reductions)
 
 TEST(normalisations)
 {
-    const lfuse_value a = lfuse_input(g, "a", LFUSE_BF16, 3, LFUSE_DIMS(n, 6, m));
-    const lfuse_value w = lfuse_input(g, "w", LFUSE_BF16, 2, LFUSE_DIMS(6, m));
-    const lfuse_value wide = lfuse_input(g, "wide", LFUSE_F32, 1, LFUSE_DIMS(6));
-    const lfuse_value flat = lfuse_input(g, "flat", LFUSE_F64, 2, LFUSE_DIMS(m, lfuse_size_mul(g, n, 4)));
+    const lfuse_value a = lfuse_input(g, "a", BF16(n, 6, m));
+    const lfuse_value w = lfuse_input(g, "w", BF16(6, m));
+    const lfuse_value wide = lfuse_input(g, "wide", F32(6));
+    const lfuse_value flat = lfuse_input(g, "flat", F64(m, lfuse_size_mul(g, n, 4)));
 
     ck_shape(lfuse_softmax(a, 1, (const int[]){1}), "bf16 [n, 6, m]");
     ck_shape(lfuse_log_softmax(a, LFUSE_ALL_AXES, NULL), "bf16 [n, 6, m]");
@@ -216,21 +216,21 @@ TEST(normalisations)
 
 TEST(reshapes)
 {
-    const lfuse_value a = lfuse_input(g, "a", LFUSE_I8, 3, LFUSE_DIMS(n, 6, m));
-    const lfuse_value sum = lfuse_input(g, "sum", LFUSE_I8, 2, LFUSE_DIMS(lfuse_size_add(g, n, m), 4));
-    const lfuse_value empty = lfuse_input(g, "empty", LFUSE_I8, 2, LFUSE_DIMS(0, m));
+    const lfuse_value a = lfuse_input(g, "a", I8(n, 6, m));
+    const lfuse_value sum = lfuse_input(g, "sum", I8(lfuse_size_add(g, n, m), 4));
+    const lfuse_value empty = lfuse_input(g, "empty", I8(0, m));
     const lfuse_value zero = lfuse_input(g, "zero", LFUSE_I8, 0, NULL);
     const lfuse_size nm = lfuse_size_mul(g, n, m);
 
-    ck_shape(lfuse_reshape(a, 4, LFUSE_DIMS(m, 2, n, 3)), "i8 [m, 2, n, 3]");
-    ck_shape(lfuse_reshape(a, 1, LFUSE_DIMS(lfuse_size_mul(g, 6, nm))), "i8 [(n * m) * 6]");
-    ck_shape(lfuse_reshape(a, 2, LFUSE_DIMS(nm, LFUSE_REST)), "i8 [n * m, 6]");
-    ck_shape(lfuse_reshape(a, 3, LFUSE_DIMS(3, LFUSE_REST, m)), "i8 [3, n * 2, m]");
-    ck_shape(lfuse_reshape(sum, 2, LFUSE_DIMS(2, LFUSE_REST)), "i8 [2, (n * 2) + (m * 2)]");
-    ck_shape(lfuse_reshape(sum, 2, LFUSE_DIMS(LFUSE_REST, lfuse_size_add(g, n, m))), "i8 [4, n + m]");
-    ck_shape(lfuse_reshape(empty, 2, LFUSE_DIMS(5, 0)), "i8 [5, 0]");
-    ck_shape(lfuse_reshape(empty, 2, LFUSE_DIMS(5, LFUSE_REST)), "i8 [5, 0]");
-    ck_shape(lfuse_reshape(zero, 2, LFUSE_DIMS(1, 1)), "i8 [1, 1]");
+    ck_shape(lfuse_reshape(a, SHAPE(m, 2, n, 3)), "i8 [m, 2, n, 3]");
+    ck_shape(lfuse_reshape(a, SHAPE(lfuse_size_mul(g, 6, nm))), "i8 [(n * m) * 6]");
+    ck_shape(lfuse_reshape(a, SHAPE(nm, LFUSE_REST)), "i8 [n * m, 6]");
+    ck_shape(lfuse_reshape(a, SHAPE(3, LFUSE_REST, m)), "i8 [3, n * 2, m]");
+    ck_shape(lfuse_reshape(sum, SHAPE(2, LFUSE_REST)), "i8 [2, (n * 2) + (m * 2)]");
+    ck_shape(lfuse_reshape(sum, SHAPE(LFUSE_REST, lfuse_size_add(g, n, m))), "i8 [4, n + m]");
+    ck_shape(lfuse_reshape(empty, SHAPE(5, 0)), "i8 [5, 0]");
+    ck_shape(lfuse_reshape(empty, SHAPE(5, LFUSE_REST)), "i8 [5, 0]");
+    ck_shape(lfuse_reshape(zero, SHAPE(1, 1)), "i8 [1, 1]");
     ck_shape(lfuse_flatten(a, 0, -1), "i8 [(n * m) * 6]");
     ck_shape(lfuse_flatten(a, 1, 2), "i8 [n, m * 6]");
     ck_shape(lfuse_flatten(zero, 0, -1), "i8 [1]");
@@ -242,7 +242,7 @@ TEST(reshapes)
 
 TEST(slices)
 {
-    const lfuse_value a = lfuse_input(g, "a", LFUSE_F32, 2, LFUSE_DIMS(lfuse_size_add(g, n, m), 10));
+    const lfuse_value a = lfuse_input(g, "a", F32(lfuse_size_add(g, n, m), 10));
     const lfuse_size at = lfuse_size_var(g, "at", 0, 9), some = lfuse_size_var(g, "some", 10, 20);
     lfuse_value parts[4];
 
@@ -253,9 +253,8 @@ TEST(slices)
     ck_shape(lfuse_slice(a, 1, at, 1, 1), "f32 [n + m, 1]");
     ck_shape(lfuse_slice(a, 0, n, m, 1), "f32 [m, 10]");
     ck_shape(lfuse_slice(a, -2, 0, n, 1), "f32 [n, 10]");
-    ck_shape(lfuse_slice(lfuse_input(g, "b", LFUSE_F32, 1, LFUSE_DIMS(some)), 0, at, 1, 1), "f32 [1]");
-    ck_shape(lfuse_slice(lfuse_input(g, "c", LFUSE_F32, 1, LFUSE_DIMS(lfuse_size_mul(g, n, 2))), 0, 1, n, 2),
-             "f32 [n]");
+    ck_shape(lfuse_slice(lfuse_input(g, "b", F32(some)), 0, at, 1, 1), "f32 [1]");
+    ck_shape(lfuse_slice(lfuse_input(g, "c", F32(lfuse_size_mul(g, n, 2))), 0, 1, n, 2), "f32 [n]");
     ck_shape(lfuse_flip(a, LFUSE_ALL_AXES, NULL), "f32 [n + m, 10]");
     ck_shape(lfuse_flip(a, 0, NULL), "f32 [n + m, 10]");
     lfuse_split(a, 0, 3, LFUSE_DIMS(m, 0, n), parts);
@@ -283,9 +282,9 @@ TEST(slices)
 
 TEST(joins_and_look_ups)
 {
-    const lfuse_value a = lfuse_input(g, "a", LFUSE_U8, 2, LFUSE_DIMS(n, 5));
-    const lfuse_value b = lfuse_input(g, "b", LFUSE_U8, 2, LFUSE_DIMS(m, 5));
-    const lfuse_value i = lfuse_input(g, "i", LFUSE_I32, 3, LFUSE_DIMS(m, 0, 2));
+    const lfuse_value a = lfuse_input(g, "a", U8(n, 5));
+    const lfuse_value b = lfuse_input(g, "b", U8(m, 5));
+    const lfuse_value i = lfuse_input(g, "i", I32(m, 0, 2));
     const lfuse_value three[] = {a, b, a}, two[] = {a, lfuse_neg(a)};
 
     ck_shape(lfuse_concat(3, three, -2), "u8 [n + (n + m), 5]");
@@ -298,7 +297,7 @@ TEST(joins_and_look_ups)
     ck_shape(lfuse_gather(lfuse_flatten(a, 0, 1), lfuse_cast(i, LFUSE_I64)), "u8 [m, 0, 2]");
     ck_shape(lfuse_scatter_add(lfuse_gather(a, i), i, n), "u8 [n, 5]");
     ck_shape(lfuse_scatter_add(lfuse_cast(i, LFUSE_F16), i, 0), "f16 [0]");
-    ck_shape(lfuse_index(g, 2, LFUSE_DIMS(n, 0)), "i64 [n, 0]");
+    ck_shape(lfuse_index(g, SHAPE(n, 0)), "i64 [n, 0]");
     ck_shape(lfuse_extent(g, n), "a number");
 }
 
@@ -341,7 +340,7 @@ TEST(extents_subtract)
     ck_size(s, "n + -9");
     lfuse__size_bounds(g, s, &low, &high);
     ck_assert(low == -9 && high == 91);
-    ck_assert_int_eq(lfuse__size_evaluate(g, s, values, &value), LFUSE_OK);
+    OK(lfuse__size_evaluate(g, s, values, &value));
     ck_assert_int_eq(value, -2);
     ck_assert(lfuse__size_add(g, "test", s, 9, &back));
     ck_assert(back == own_n);
@@ -363,9 +362,9 @@ TEST(extents_divide)
     ck_assert(lfuse__size_divide(g, "test", own_n, 2, &again));
     ck_assert_int_eq(again, halves);
     ck_assert_int_ne(thirds, halves);
-    ck_assert_int_eq(lfuse__size_evaluate(g, halves, values, &value), LFUSE_OK);
+    OK(lfuse__size_evaluate(g, halves, values, &value));
     ck_assert_int_eq(value, 4);
-    ck_assert_int_eq(lfuse__size_evaluate(g, thirds, values, &value), LFUSE_OK);
+    OK(lfuse__size_evaluate(g, thirds, values, &value));
     ck_assert_int_eq(value, 3);
     ck_assert(lfuse__size_divide(g, "test", 12, 4, &again));
     ck_assert_int_eq(again, 3);
@@ -403,9 +402,9 @@ TEST(extents_evaluate)
     int64_t low, high;
     lfuse_size deep = n;
 
-    ck_assert_int_eq(lfuse__size_evaluate(g, s, values, &value), LFUSE_OK);
+    OK(lfuse__size_evaluate(g, s, values, &value));
     ck_assert_int_eq(value, 81);
-    ck_assert_int_eq(lfuse__size_evaluate(g, 5, values, &value), LFUSE_OK);
+    OK(lfuse__size_evaluate(g, 5, values, &value));
     ck_assert_int_eq(value, 5);
     values[1] = INT64_MAX;
     ck_assert_int_eq(lfuse__size_evaluate(g, s, values, &value), LFUSE_ERR_OVERFLOW);
@@ -421,7 +420,7 @@ TEST(extents_evaluate)
     for (int i = 0; i < 200; i++) deep = lfuse_size_add(g, deep, deep);
     {
         int64_t many[256] = {0};
-        ck_assert_int_eq(lfuse__size_evaluate(g, deep, many, &value), LFUSE_OK);
+        OK(lfuse__size_evaluate(g, deep, many, &value));
         ck_assert_int_eq(value, 0);
         many[0] = 1;
         ck_assert_int_eq(lfuse__size_evaluate(g, deep, many, &value), LFUSE_ERR_OVERFLOW);
@@ -432,14 +431,14 @@ TEST(extents_evaluate)
 TEST(empty_reductions)
 {
     const lfuse_size k = lfuse_size_var(g, "k", 0, 8);
-    const lfuse_value a = lfuse_input(g, "a", LFUSE_F32, 3, LFUSE_DIMS(n, k, m));
+    const lfuse_value a = lfuse_input(g, "a", F32(n, k, m));
     int64_t values[8] = {3, 4, 2};
 
     lfuse_sum(a, 1, (const int[]){1}, 0);
     lfuse_amax(a, 2, (const int[]){1, 2}, 0);
-    ck_assert_int_eq(lfuse__graph_check_sizes(g, values), LFUSE_OK);
+    OK(lfuse__graph_check_sizes(g, values));
     values[0] = 0;
-    ck_assert_int_eq(lfuse__graph_check_sizes(g, values), LFUSE_OK);
+    OK(lfuse__graph_check_sizes(g, values));
     values[2] = 0;
     ck_assert_int_eq(lfuse__graph_check_sizes(g, values), LFUSE_ERR_SHAPE);
     ck_assert_str_eq(lfuse_last_error(), "(amax a 1,2): axis 1 has the extent 0: there is nothing to choose from");

@@ -10,8 +10,8 @@ static lfuse_value x, y;
 static void make(void)
 {
     g = lfuse_graph_create();
-    x = lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(3, 4));
-    y = lfuse_input(g, "y", LFUSE_F32, 2, LFUSE_DIMS(3, 4));
+    x = lfuse_input(g, "x", F32(3, 4));
+    y = lfuse_input(g, "y", F32(3, 4));
 }
 
 static void destroy(void)
@@ -26,7 +26,7 @@ static void ck_output(lfuse_value v, const char *expected)
     lfuse_graph *c;
 
     lfuse_output(g, "result", v);
-    ck_assert_msg(lfuse__graph_canonical(g, &c) == LFUSE_OK, "%s", lfuse_last_error());
+    OK(lfuse__graph_canonical(g, &c));
     lfuse__graph_print_value(c, c->names[c->nnames - 1].node, &text);
     ck_assert_str_eq(text.data, expected);
     lfuse__strbuf_free(&text);
@@ -41,7 +41,7 @@ static lfuse_value number(double d)
 /* z [n, 4] for n from 2 on. */
 static lfuse_value rows(void)
 {
-    return lfuse_input(g, "z", LFUSE_F32, 2, LFUSE_DIMS(lfuse_size_var(g, "n", 2, 99), 4));
+    return lfuse_input(g, "z", F32(lfuse_size_var(g, "n", 2, 99), 4));
 }
 
 /* The first two rows and the others, in this order or the other one. */
@@ -171,14 +171,14 @@ TEST(whole_graph)
     lfuse_graph *c;
     lfuse_size n = lfuse_size_var(g, "n", 1, 64);
     lfuse_value list = lfuse_list_input(g, "list", LFUSE_F16, LFUSE_RANK_ANY);
-    lfuse_value z = lfuse_input(g, "z", LFUSE_F32, 1, LFUSE_DIMS(lfuse_size_add(g, n, 1)));
+    lfuse_value z = lfuse_input(g, "z", F32(lfuse_size_add(g, n, 1)));
 
     lfuse_exp(x); /* dead */
     lfuse_output(g, "a", lfuse_add(lfuse_neg(x), lfuse_neg(x)));
     lfuse_output(g, "b", lfuse_neg(x));
     lfuse_output(g, "c", lfuse_sum(z, 1, (const int[]){0}, 1));
     lfuse_update(list, lfuse_mul(list, number(0.5)));
-    ck_assert_msg(lfuse__graph_canonical(g, &c) == LFUSE_OK, "%s", lfuse_last_error());
+    OK(lfuse__graph_canonical(g, &c));
     lfuse__graph_print(c, &text);
     ck_assert_str_eq(text.data, "(graph\n"
                                 " (size 1 64)\n"
@@ -202,7 +202,7 @@ TEST(whole_graph)
                                 " (output %6))");
     ck_assert_str_eq(c->names[4].text, "a");
     ck_assert_int_eq(c->names[4].node, 5);
-    ck_assert_int_eq(lfuse_graph_check(c), LFUSE_OK);
+    OK(lfuse_graph_check(c));
     lfuse__strbuf_free(&text);
     lfuse_graph_destroy(c);
 }
@@ -214,7 +214,7 @@ static bool are_one(lfuse_value a, lfuse_value b)
 
     lfuse_output(g, "a", a);
     lfuse_output(g, "b", b);
-    ck_assert_msg(lfuse__graph_canonical(g, &c) == LFUSE_OK, "%s", lfuse_last_error());
+    OK(lfuse__graph_canonical(g, &c));
     bool one = c->names[c->nnames - 2].node == c->names[c->nnames - 1].node;
     lfuse_graph_destroy(c);
     return one;
@@ -224,7 +224,7 @@ static lfuse_value permuted(int a, int b, int c)
 {
     const lfuse_value square = lfuse_slice(x, 1, 0, 3, 1);
 
-    return lfuse_permute(lfuse_broadcast_to(square, 3, LFUSE_DIMS(3, 3, 3)), (const int[]){a, b, c});
+    return lfuse_permute(lfuse_broadcast_to(square, SHAPE(3, 3, 3)), (const int[]){a, b, c});
 }
 
 /* Pairs that differ in one thing alone: kind, operator, type, operands, axes, number, start, step, any extent. */
@@ -269,8 +269,8 @@ TEST(canonical_is_stable)
 
     lfuse_output(g, "a", lfuse_transpose(lfuse_transpose(lfuse_mul(lfuse_exp(x), lfuse_exp(x)))));
     lfuse_update(x, lfuse_transpose(lfuse_transpose(x)));
-    ck_assert_int_eq(lfuse__graph_canonical(g, &c), LFUSE_OK);
-    ck_assert_int_eq(lfuse__graph_canonical(c, &d), LFUSE_OK);
+    OK(lfuse__graph_canonical(g, &c));
+    OK(lfuse__graph_canonical(c, &d));
     lfuse__graph_print(c, &once);
     lfuse__graph_print(d, &twice);
     ck_assert_str_eq(once.data, twice.data);

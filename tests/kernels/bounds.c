@@ -103,7 +103,7 @@ static void bunch_run(rig *r, lfuse__bprogram *program, const bunch *b, lfuse_ty
             host_store(inputs[j], type, i, wide ? (value){.f64 = x} : (value){.f32 = (float)x});
         }
     }
-    ck_assert_msg(!lfuse__family_pointwise.pack(&b->s.k, &r->facts, &g, &packed), "%s", lfuse__error_message());
+    OK(lfuse__family_pointwise.pack(&b->s.k, &r->facts, &g, &packed));
     rig_launch(r, program, b->name, &packed, 3 + b->count, buffers);
     for (int k = 0; k < b->count; k++) {
         const char *name = lfuse__ops[b->ops[k]].name;
@@ -138,8 +138,7 @@ void case_bounds(rig *r, lfuse_type type)
     for (int i = 0; i < n; i++) {
         snprintf(bunches[i].name, sizeof bunches[i].name, "ops_%d", i);
         sample_many(&bunches[i].s, bunches[i].count, bunches[i].ops, type);
-        ck_assert_msg(!lfuse__family_pointwise.emit(&text, bunches[i].name, &bunches[i].s.k, &r->facts), "%s",
-                      lfuse__error_message());
+        OK(lfuse__family_pointwise.emit(&text, bunches[i].name, &bunches[i].s.k, &r->facts));
     }
     lfuse__bprogram *program = rig_program(r, &text);
     for (int i = 0; i < n; i++) bunch_run(r, program, &bunches[i], type);

@@ -93,11 +93,6 @@ static void pointwise_flat(rig *r, lfuse__bprogram *program, const char *name, c
     for (int j = 0; j < s->k.noperands; j++) arena_free(&p.arenas[j]);
 }
 
-static void emit(lfuse_status status)
-{
-    ck_assert_msg(!status, "%s", lfuse__error_message());
-}
-
 /* Several operators to a kernel: compilers spend more on what is around each than on itself. */
 enum { TOGETHER = 6 };
 
@@ -119,7 +114,7 @@ static int bunches_of(const rig *r, lfuse_type type, bunch *bunches, lfuse__strb
         size_t used = (size_t)snprintf(b->what, sizeof b->what, "%s:", lfuse_type_name(type));
         for (int i = 0; i < count; i++)
             used += (size_t)snprintf(b->what + used, sizeof b->what - used, " %s", lfuse__ops[ops[i]].name);
-        emit(lfuse__family_pointwise.emit(text, b->name, &b->s.k, &r->facts));
+        OK(lfuse__family_pointwise.emit(text, b->name, &b->s.k, &r->facts));
         count = 0;
     }
     return n;
@@ -147,7 +142,7 @@ void case_casts(rig *r)
         if (!rig_has(r, from)) continue;
         snprintf(name, sizeof name, "casts_%s", lfuse_type_name(from));
         sample_casts(&samples[from], from, r->facts.info.f64);
-        emit(lfuse__family_pointwise.emit(&text, name, &samples[from].k, &r->facts));
+        OK(lfuse__family_pointwise.emit(&text, name, &samples[from].k, &r->facts));
     }
     lfuse__bprogram *program = rig_program(r, &text);
     for (lfuse_type from = LFUSE_F32; from < LFUSE__TYPES; from++) {
@@ -165,7 +160,7 @@ void case_tails(rig *r, lfuse_type type)
     char what[64];
     lfuse__strbuf text = LFUSE__STRBUF_INIT;
     sample_fused(&s, type);
-    emit(lfuse__family_pointwise.emit(&text, "fused", &s.k, &r->facts));
+    OK(lfuse__family_pointwise.emit(&text, "fused", &s.k, &r->facts));
     lfuse__bprogram *program = rig_program(r, &text);
     for (int64_t i = 1; i < 68 + (int64_t)(sizeof more / sizeof *more); i++) {
         const int64_t n = i < 68 ? i : more[i - 68];
@@ -225,7 +220,7 @@ void case_strides(rig *r, lfuse_type type)
         samples[c].k.index64 = c / 8 % 2;
         for (int j = 0; j < 4; j++) samples[c].k.operands[j].inner = inner[c / 16][j];
         snprintf(name, sizeof name, "class_%d", c);
-        if (c % 3 == 0) emit(lfuse__family_pointwise.emit(&text, name, &samples[c].k, &r->facts));
+        if (c % 3 == 0) OK(lfuse__family_pointwise.emit(&text, name, &samples[c].k, &r->facts));
     }
     lfuse__bprogram *program = rig_program(r, &text);
     for (int c = 0; c < CLASSES; c += 3)
@@ -321,7 +316,7 @@ static void carried_launch(rig *r, lfuse__bprogram *program, const sample *s, co
     rig_buffer buffers[2 + LFUSE__MAX_SLOTS] = {{NULL, 0, false}};
     lfuse__packed packed;
     lfuse__launch_args args = {.words = words, .nwords = lfuse__carried_words(&s->k, LFUSE__CARRY_CHUNKS)};
-    emit(lfuse__multi_pack(&s->k, &facts, end - from, 0, (int64_t)(l->first[end] - l->first[from]), numbers, &packed));
+    OK(lfuse__multi_pack(&s->k, &facts, end - from, 0, (int64_t)(l->first[end] - l->first[from]), numbers, &packed));
     memset(words, 0, sizeof words);
     memcpy(words, packed.words, packed.nwords * sizeof *words);
     words[LFUSE__MULTI_LENGTH] = LFUSE__CHUNK;
@@ -357,7 +352,7 @@ static void lists(rig *r, lfuse_type type, bool carried)
     sample_fused(&s, type);
     s.k.operands[1].inner = LFUSE__STRIDE_REPEAT;
     if (carried) s.k.list.carried = lfuse__carried_most(&s.k, LFUSE__CARRY_CHUNKS, &facts, LFUSE__ARGUMENT_BYTES);
-    emit(lfuse__family_multi.emit(&text, "list", &s.k, &facts));
+    OK(lfuse__family_multi.emit(&text, "list", &s.k, &facts));
     lfuse__bprogram *program = rig_program(r, &text);
     for (int j = 0; j < 4; j++) p.arenas[j] = arena_of(type, (size_t)member_start(&l, l.members) + GUARD,
                                                          9 + (uint64_t)j);
@@ -374,8 +369,8 @@ static void lists(rig *r, lfuse_type type, bool carried)
     for (int part = 0; part < 2 && carried; part++)
         carried_launch(r, program, &s, &l, part ? 7 : 0, part ? l.members : 7, p.numbers, p.arenas);
     for (int part = 0; part < 2 && !carried; part++) {
-        emit(lfuse__multi_pack(&s.k, &facts, l.members, part ? middle : 0, part ? l.chunks - middle : middle, p.numbers,
-                               &packed));
+        OK(lfuse__multi_pack(&s.k, &facts, l.members, part ? middle : 0, part ? l.chunks - middle : middle, p.numbers,
+                             &packed));
         list_launch(r, program, "list", &s, &l, &packed, buffers, 2, p.arenas);
     }
     for (int j = 2; j < 4; j++) arena_check(&p.arenas[j], type, 0, "list: operand %d", j);
@@ -398,13 +393,13 @@ void case_table(rig *r)
     uint64_t values[LFUSE__TABLE_WORDS], memory[LFUSE__TABLE_WORDS + 4];
     lfuse__packed packed;
     lfuse__strbuf text = LFUSE__STRBUF_INIT;
-    emit(lfuse__family_table.emit(&text, "table", NULL, &r->facts));
+    OK(lfuse__family_table.emit(&text, "table", NULL, &r->facts));
     lfuse__bprogram *program = rig_program(r, &text);
     for (int count = 1; count <= LFUSE__TABLE_WORDS; count += 19) {
         const rig_buffer buffer = {memory, sizeof memory, true};
         for (int i = 0; i < LFUSE__TABLE_WORDS; i++) values[i] = 0x0123456789abcdefu * (uint64_t)(i + 1);
         memset(memory, 0xee, sizeof memory);
-        emit(lfuse__table_pack(&r->facts, 16, values, count, &packed));
+        OK(lfuse__table_pack(&r->facts, 16, values, count, &packed));
         rig_launch(r, program, "table", &packed, 1, &buffer);
         for (int i = 0; i < LFUSE__TABLE_WORDS + 4; i++)
             ck_assert_uint_eq(memory[i], i >= 2 && i < count + 2 ? values[i - 2] : 0xeeeeeeeeeeeeeeeeu);

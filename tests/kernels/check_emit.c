@@ -12,7 +12,7 @@
 static char *text_of(const sample *s, const lfuse__facts *facts)
 {
     lfuse__strbuf out = LFUSE__STRBUF_INIT;
-    ck_assert_msg(!lfuse__family_pointwise.emit(&out, "k", &s->k, facts), "%s", lfuse__error_message());
+    OK(lfuse__family_pointwise.emit(&out, "k", &s->k, facts));
     return out.data;
 }
 
@@ -75,8 +75,8 @@ TEST_LOOP(uniform_work_is_done_once, 0, 4)
     const char *loop;
     sample s;
     sample_uniform(&s);
-    if (_i < 2) ck_assert_int_eq(lfuse__family_multi.emit(&out, "k", &s.k, &facts), LFUSE_OK);
-    else ck_assert_int_eq(lfuse__family_pointwise.emit(&out, "k", &s.k, &facts), LFUSE_OK);
+    if (_i < 2) OK(lfuse__family_multi.emit(&out, "k", &s.k, &facts));
+    else OK(lfuse__family_pointwise.emit(&out, "k", &s.k, &facts));
     loop = strstr(out.data, _i % 2 ? "for (u32 i = first" : _i < 2 ? "for (u32 start = 0" : "const u32 start = ");
     ck_assert_ptr_nonnull(loop);
     const char *at = strstr(out.data, "POWI_f64(r0, r1);");
@@ -87,7 +87,7 @@ TEST_LOOP(uniform_work_is_done_once, 0, 4)
     lfuse__strbuf_free(&out);
     /* Of several axes an operand that repeats along the last may walk another one. */
     s.k.rank = 2;
-    ck_assert_int_eq(lfuse__family_pointwise.emit(&out, "k", &s.k, &facts), LFUSE_OK);
+    OK(lfuse__family_pointwise.emit(&out, "k", &s.k, &facts));
     loop = strstr(out.data, _i % 2 ? "for (u32 i = first" : "const u32 start = ");
     ck_assert(strstr(loop, "POWI_f64(r0, r1);"));
     lfuse__strbuf_free(&out);
@@ -102,14 +102,14 @@ TEST_LOOP(numbers_of_the_whole_list, 0, 2)
     sample s;
     sample_counted(&s);
     ck_assert(lfuse__multi_counts(&s.k));
-    ck_assert_msg(!lfuse__family_multi.emit(&out, "k", &s.k, &facts), "%s", lfuse__error_message());
+    OK(lfuse__family_multi.emit(&out, "k", &s.k, &facts));
     const char *last = strstr(out.data, "if (W(7) && ARRIVE(BUFFER(0) + W(6), W(7))) {");
     ck_assert_ptr_nonnull(last);
     ck_assert_ptr_nonnull(strstr(last, "STORE_f32(p3, 0, FIRST_f32("));
     *(char *)last = 0;
     ck_assert(!strstr(out.data, "y3") && strstr(out.data, "y2"));
     lfuse__strbuf_free(&out);
-    ck_assert_int_eq(lfuse__multi_pack(&s.k, &facts, 9, 0, 0, NULL, &packed), LFUSE_OK);
+    OK(lfuse__multi_pack(&s.k, &facts, 9, 0, 0, NULL, &packed));
     ck_assert_uint_eq(packed.nwords, 6 + 3);
     ck_assert_uint_eq(packed.words[7], 0); /* nobody arrives */
     ck_assert_uint_eq(packed.groups, 0);
@@ -136,10 +136,10 @@ TEST(groups_fit_the_arguments)
     sample_fused(&s, LFUSE_F32);
     ck_assert_int_eq(lfuse__multi_groups(&s.body), LFUSE__NUMBER_GROUPS);
     s.k.list.groups = 3;
-    ck_assert_int_eq(lfuse__family_multi.emit(&out, "k", &s.k, &facts), LFUSE_OK);
+    OK(lfuse__family_multi.emit(&out, "k", &s.k, &facts));
     ck_assert(strstr(out.data, "if (group == 2) n_0 = W(8 + 0 * 3 + 2);") && !strstr(out.data, "group == 3"));
     lfuse__strbuf_free(&out);
-    ck_assert_int_eq(lfuse__multi_pack(&s.k, &facts, 9, 0, 4, NULL, &packed), LFUSE_OK);
+    OK(lfuse__multi_pack(&s.k, &facts, 9, 0, 4, NULL, &packed));
     ck_assert_uint_eq(packed.nwords, 6 + 2 + 3);
     lfuse__multi_pack_groups(&s.k, 2, first, 0, numbers, &packed);
     ck_assert_uint_eq(packed.words[6], 5);
@@ -192,7 +192,7 @@ TEST(sizes_are_words)
     sample_fused(&s, LFUSE_F32);
     s.k.rank = 2;
     for (int j = 0; j < 4; j++) g.strides[j][0] = 1000, g.strides[j][1] = 1, g.offsets[j] = 16 * (uint64_t)j;
-    ck_assert_int_eq(lfuse__family_pointwise.pack(&s.k, &facts, &g, &small), LFUSE_OK);
+    OK(lfuse__family_pointwise.pack(&s.k, &facts, &g, &small));
     ck_assert_uint_eq(small.nwords, lfuse__bundle_class_words(&s.k));
     ck_assert_uint_eq(small.words[3], 48);
     ck_assert_uint_eq(small.words[4], 7000);
@@ -200,7 +200,7 @@ TEST(sizes_are_words)
     ck_assert_uint_eq(small.words[small.nwords - 1], 0x3dcccccd);
     g.extents[1] = 999; /* rows that are no multiple of a vector */
     g.offsets[0] = 4;
-    ck_assert_int_eq(lfuse__family_pointwise.pack(&s.k, &facts, &g, &large), LFUSE_OK);
+    OK(lfuse__family_pointwise.pack(&s.k, &facts, &g, &large));
     ck_assert_uint_eq(large.words[5], 0);
     ck_assert_uint_eq(large.words[0], 4);
     ck_assert_uint_eq(large.nwords, small.nwords);
@@ -239,7 +239,7 @@ TEST(limits_are_refused)
     g.extents[0] = 2, g.extents[1] = 2, g.strides[1][0] = (int64_t)1 << 40;
     ck_assert_int_eq(lfuse__family_pointwise.pack(&s.k, &facts, &g, &packed), LFUSE_ERR_OVERFLOW);
     s.k.index64 = true;
-    ck_assert_int_eq(lfuse__family_pointwise.pack(&s.k, &facts, &g, &packed), LFUSE_OK);
+    OK(lfuse__family_pointwise.pack(&s.k, &facts, &g, &packed));
     ck_assert_uint_eq(out.length, 0);
     lfuse__strbuf_free(&out);
 }
@@ -275,7 +275,7 @@ TEST(divisions_are_exact)
             s.k.index64 = wide;
             for (int j = 0; j < 2; j++) s.k.operands[j].inner = LFUSE__STRIDE_REPEAT;
             lfuse__layout_make(&s.k, &at);
-            ck_assert_msg(!lfuse__family_pointwise.pack(&s.k, &facts, &g, &packed), "%s", lfuse__error_message());
+            OK(lfuse__family_pointwise.pack(&s.k, &facts, &g, &packed));
             const uint64_t magic = wide ? packed.words[at.division + 1] : packed.words[at.division] >> 32;
             const unsigned shift = (unsigned)packed.words[at.shifts] & 255;
             for (uint64_t i = 0; i < 4000; i++) {

@@ -33,11 +33,6 @@ static const char *next_name(writer *w)
     return name;
 }
 
-static void wrote(lfuse_status status)
-{
-    ck_assert_msg(!status, "%s", lfuse__error_message());
-}
-
 /*
  * The first architecture compiles everything. What later ones add is another code generator behind the same front end:
  * where all of it would be many like kernels, each of them compiles those whose turn it is.
@@ -57,13 +52,13 @@ static void write_operators(writer *w, lfuse_type type, int arch)
         if (count == 0 || (count < SAMPLE_STORES && op < LFUSE__OP_COUNT - 1)) continue;
         sample_many(&s, count, ops, type);
         sample_narrow(&s);
-        if (in_turn(arch, n++)) wrote(lfuse__family_pointwise.emit(&w->text, next_name(w), &s.k, &w->facts));
+        if (in_turn(arch, n++)) OK(lfuse__family_pointwise.emit(&w->text, next_name(w), &s.k, &w->facts));
         count = 0;
     }
     for (lfuse_type to = LFUSE_F32; to < LFUSE__TYPES; to++) {
         sample_cast(&s, type, to);
         sample_narrow(&s);
-        if (in_turn(arch, n++)) wrote(lfuse__family_pointwise.emit(&w->text, next_name(w), &s.k, &w->facts));
+        if (in_turn(arch, n++)) OK(lfuse__family_pointwise.emit(&w->text, next_name(w), &s.k, &w->facts));
     }
 }
 
@@ -99,8 +94,8 @@ static void write_bundle(writer *w, lfuse_type type)
     parts[0].k = fused.k;
     parts[1].k = look_up.k;
     parts[0].differs[0] = parts[1].differs[0] = 0xf0f;
-    wrote(lfuse__bundle_create(2, parts, &b));
-    wrote(lfuse__bundle_emit(&w->text, next_name(w), b, &facts));
+    OK(lfuse__bundle_create(2, parts, &b));
+    OK(lfuse__bundle_emit(&w->text, next_name(w), b, &facts));
     lfuse__bundle_destroy(b);
 }
 
@@ -114,21 +109,21 @@ static void write_lists(writer *w, lfuse_type type)
         facts.addresses = i < 2;
         sample_fused(&fused, type);
         fused.k.list.carried = lfuse__carried_most(&fused.k, LFUSE__CARRY_CHUNKS, &facts, bytes[i]);
-        wrote(lfuse__family_multi.emit(&w->text, next_name(w), &fused.k, &facts));
+        OK(lfuse__family_multi.emit(&w->text, next_name(w), &fused.k, &facts));
         fused.k.list.groups = 3;
         fused.k.list.carried = lfuse__carried_most(&fused.k, LFUSE__CARRY_CHUNKS, &facts, bytes[i]);
-        wrote(lfuse__family_multi.emit(&w->text, next_name(w), &fused.k, &facts));
+        OK(lfuse__family_multi.emit(&w->text, next_name(w), &fused.k, &facts));
     }
     sample uniform;
     sample_uniform(&uniform);
-    if (type == LFUSE_F32) wrote(lfuse__family_multi.emit(&w->text, next_name(w), &uniform.k, &w->facts));
+    if (type == LFUSE_F32) OK(lfuse__family_multi.emit(&w->text, next_name(w), &uniform.k, &w->facts));
     for (int i = 0; i < 3 && type == LFUSE_F32; i++) {
         sample counted;
         lfuse__facts facts = w->facts;
         facts.addresses = i < 2;
         sample_counted(&counted);
         counted.k.list.carried = lfuse__carried_most(&counted.k, LFUSE__CARRY_CHUNKS, &facts, bytes[i]);
-        wrote(lfuse__family_multi.emit(&w->text, next_name(w), &counted.k, &facts));
+        OK(lfuse__family_multi.emit(&w->text, next_name(w), &counted.k, &facts));
     }
     for (int i = 0; i < (type == LFUSE_F32 ? 3 : 1); i++) {
         char partial[24], last[24];
@@ -149,7 +144,7 @@ static void write_scatter(writer *w, lfuse_type type)
         lfuse__kernel_class k;
         if (type != LFUSE_F32 && phase != LFUSE__SCATTER_SUM) continue;
         lfuse__scatter_class((lfuse__scatter_phase)phase, type, LFUSE_I32, &k);
-        wrote(lfuse__family_scatter.emit(&w->text, next_name(w), &k, &w->facts));
+        OK(lfuse__family_scatter.emit(&w->text, next_name(w), &k, &w->facts));
     }
 }
 
@@ -162,13 +157,13 @@ static void write_skeletons(writer *w, lfuse_type type, int arch)
         sample_fused(&s, type);
         if (rank > 2) sample_narrow(&s);
         s.k.rank = rank, s.k.index64 = wide, s.k.operands[1].inner = (lfuse__stride_class)inner;
-        wrote(lfuse__family_pointwise.emit(&w->text, next_name(w), &s.k, &w->facts));
+        OK(lfuse__family_pointwise.emit(&w->text, next_name(w), &s.k, &w->facts));
     }
     for (int wide = 0; wide < 2; wide++) {
         sample_look_up(&s, type, wide);
         s.k.index64 = wide;
-        if (!in_turn(arch, 2 * (int)type + wide)) continue;
-        wrote(lfuse__family_pointwise.emit(&w->text, next_name(w), &s.k, &w->facts));
+        if (in_turn(arch, 2 * (int)type + wide))
+            OK(lfuse__family_pointwise.emit(&w->text, next_name(w), &s.k, &w->facts));
     }
     if (in_turn(arch, (int)type)) write_bundle(w, type);
     if (in_turn(arch, (int)type)) write_lists(w, type);
@@ -212,7 +207,7 @@ TEST_LOOP(skeletons, 0, ARCHS)
 {
     writer w = {.text = LFUSE__STRBUF_INIT, .facts = facts_items(true)};
     for (lfuse_type type = LFUSE_F32; type <= LFUSE_F64; type++) write_skeletons(&w, type, _i);
-    wrote(lfuse__family_table.emit(&w.text, next_name(&w), NULL, &w.facts));
+    OK(lfuse__family_table.emit(&w.text, next_name(&w), NULL, &w.facts));
     arrive_emit(&w.text);
     if (!compiles(&w, arch(_i))) TEST_SKIP("%s", lfuse__error_message());
 }
@@ -252,7 +247,7 @@ TEST_LOOP(rows, 0, ARCHS)
                     sample_rows_inner(&s, f % 3 ? LFUSE__STRIDE_SPLIT : LFUSE__STRIDE_ANY);
                     s.k.rank = 4, s.k.naxes = f % 3 ? 2 : 1;
                 }
-                wrote(lfuse__family_rows.emit(&w.text, next_name(&w), &s.k, &w.facts));
+                OK(lfuse__family_rows.emit(&w.text, next_name(&w), &s.k, &w.facts));
             }
     row_look_ups_emit(&w.text, &w.facts, shares ? _i - 1 : 0, shares ? SHARES : 1);
     if (!compiles(&w, arch(_i))) TEST_SKIP("%s", lfuse__error_message());
@@ -307,7 +302,7 @@ TEST_LOOP(scans, 0, ARCHS)
                 s.k.index64 = m % 2;
                 if (m % 3 == 0) s.k.operands[0].inner = LFUSE__STRIDE_ANY;
                 if (in_turn(_i, m + scan))
-                    wrote(lfuse__family_of(&s.k)->emit(&w.text, next_name(&w), &s.k, &w.facts));
+                    OK(lfuse__family_of(&s.k)->emit(&w.text, next_name(&w), &s.k, &w.facts));
             }
     const bool done = compile(&w, arch(_i), &binary);
     lfuse__strbuf_free(&w.text);
@@ -384,18 +379,18 @@ static void write_families(writer *w)
     static const int teams[] = {16, 128, 1, 0, 0}, held[] = {16, 32, 0, 0, 0};
     sample s;
     sample_fused(&s, LFUSE_F32);
-    wrote(lfuse__family_pointwise.emit(&w->text, next_name(w), &s.k, &w->facts));
+    OK(lfuse__family_pointwise.emit(&w->text, next_name(w), &s.k, &w->facts));
     sample_look_up(&s, LFUSE_F32, false);
-    wrote(lfuse__family_pointwise.emit(&w->text, next_name(w), &s.k, &w->facts));
+    OK(lfuse__family_pointwise.emit(&w->text, next_name(w), &s.k, &w->facts));
     write_bundle(w, LFUSE_F32);
     write_lists(w, LFUSE_F32);
     write_scatter(w, LFUSE_F32);
-    wrote(lfuse__family_table.emit(&w->text, next_name(w), NULL, &w->facts));
+    OK(lfuse__family_table.emit(&w->text, next_name(w), NULL, &w->facts));
     for (int f = 0; f < (int)(sizeof forms / sizeof *forms); f++) {
         sample r;
         sample_rows(&r, ROW_SUM, LFUSE_F32);
         r.k.rows.form = forms[f], r.k.rows.team = teams[f], r.k.rows.held = held[f];
-        wrote(lfuse__family_rows.emit(&w->text, next_name(w), &r.k, &w->facts));
+        OK(lfuse__family_rows.emit(&w->text, next_name(w), &r.k, &w->facts));
     }
     row_look_ups_emit(&w->text, &w->facts, 0, 1);
     tiles_emit(&w->text, &w->facts, 1, 7);
@@ -407,10 +402,10 @@ static void write_few(writer *w)
     sample s;
     sample r;
     sample_fused(&s, LFUSE_F32);
-    wrote(lfuse__family_pointwise.emit(&w->text, next_name(w), &s.k, &w->facts));
+    OK(lfuse__family_pointwise.emit(&w->text, next_name(w), &s.k, &w->facts));
     sample_rows(&r, ROW_SUM, LFUSE_F32);
     r.k.rows.form = LFUSE__ROWS_GROUP, r.k.rows.team = 128, r.k.rows.held = 32;
-    wrote(lfuse__family_rows.emit(&w->text, next_name(w), &r.k, &w->facts));
+    OK(lfuse__family_rows.emit(&w->text, next_name(w), &r.k, &w->facts));
     tiles_emit(&w->text, &w->facts, 1, 70);
 }
 

@@ -32,7 +32,7 @@ static lfuse__hold hold_of(const lfuse__kernel_class *k, const lfuse__facts *fac
 {
     lfuse__hold holds[LFUSE__MAX_OPERANDS];
     lfuse__rows r;
-    ck_assert_int_eq(lfuse__rows_init(&r, NULL, k, &k->rows, NULL, facts), LFUSE_OK);
+    OK(lfuse__rows_init(&r, NULL, k, &k->rows, NULL, facts));
     lfuse__rows_hold(&r, k->rows.held / LFUSE__ROW_VECTOR, holds);
     return holds[operand];
 }
@@ -182,10 +182,10 @@ TEST(functions_are_computed_once)
         lfuse__rows r;
         sample s;
         make_softmax(&s, wanted[i].what, wanted[i].type);
-        ck_assert_int_eq(lfuse__rows_init(&r, NULL, &s.k, &s.k.rows, NULL, &facts), LFUSE_OK);
+        OK(lfuse__rows_init(&r, NULL, &s.k, &s.k.rows, NULL, &facts));
         lfuse__rows_find_kept(&r);
         ck_assert_int_eq(r.kept, wanted[i].kept);
-        ck_assert_int_eq(lfuse__family_rows.emit(&text, "k", &s.k, &facts), LFUSE_OK);
+        OK(lfuse__family_rows.emit(&text, "k", &s.k, &facts));
         ck_assert_int_eq(count_of(text.data, "EXP_f32("), wanted[i].times);
         /* The next row and what is stored, but where exp has been stored already. */
         ck_assert_int_eq(count_of(text.data, "PREFETCH(next0"), 1);

@@ -183,7 +183,7 @@ static void launch(rig *r, lfuse__bprogram *program, grouped *g, const lfuse__fa
         const int64_t first = part ? g->chunks / 2 : 0, chunks = part ? g->chunks - first : g->chunks / 2;
         const lfuse__grouped_part p = {.members = MEMBERS, .first_chunk = first, .chunks = chunks, .workspace = 256};
         int slot = 3;
-        ck_assert_msg(!lfuse__grouped_pack(&g->s.k, facts, &g->cut, &p, &packed), "%s", lfuse__error_message());
+        OK(lfuse__grouped_pack(&g->s.k, facts, &g->cut, &p, &packed));
         buffers[0] = (rig_buffer){g->table, (size_t)g->chunks * sizeof *g->table, false};
         buffers[1] = (rig_buffer){g->entries, 2 * OPERANDS * MEMBERS * sizeof *g->entries, false};
         buffers[2] = (rig_buffer){workspace, space + 512, true};
@@ -214,11 +214,11 @@ void case_grouped(rig *r, lfuse_type type)
     facts.addresses = false;
     if (!facts.vector_lanes) facts.info.compute_units = type == LFUSE_F32 ? 1 : 1000;
     make_class(&g, type, type != LFUSE_F32, type == LFUSE_F32 || type == LFUSE_F64, type == LFUSE_BF16);
-    ck_assert_msg(!lfuse__grouped_choose(&facts, MEMBERS, sizes, &g.s.k), "%s", lfuse__error_message());
+    OK(lfuse__grouped_choose(&facts, MEMBERS, sizes, &g.s.k));
     lfuse__grouped_cut_make(&g.s.k, &facts, MEMBERS, sizes, &g.cut);
     make_lists(&g);
     for (int m = 0; m < MEMBERS; m++) expect(&g, m);
-    ck_assert_msg(!lfuse__grouped_emit(&text, "grouped", &g.s.k, &facts), "%s", lfuse__error_message());
+    OK(lfuse__grouped_emit(&text, "grouped", &g.s.k, &facts));
     lfuse__bprogram *program = rig_program(r, &text);
     launch(r, program, &g, &facts);
     r->backend->program_destroy(program);
@@ -235,9 +235,9 @@ void grouped_emit(lfuse__strbuf *out, const char *name, lfuse_type type, const l
     grouped g;
     facts.info.local_bytes = 48 * 1024, facts.info.max_group = 1024, facts.info.compute_units = bytes ? 1 : 1000;
     make_class(&g, type, bytes, !bytes, type == LFUSE_F64);
-    ck_assert_msg(!lfuse__grouped_choose(&facts, MEMBERS, sizes, &g.s.k), "%s", lfuse__error_message());
+    OK(lfuse__grouped_choose(&facts, MEMBERS, sizes, &g.s.k));
     if (bytes) g.s.k.members.carried = lfuse__carried_most(&g.s.k, LFUSE__CARRY_PARTIAL, &facts, bytes);
-    ck_assert_msg(!lfuse__grouped_emit(out, name, &g.s.k, &facts), "%s", lfuse__error_message());
+    OK(lfuse__grouped_emit(out, name, &g.s.k, &facts));
 }
 
 /* What the emitter takes for granted is refused where it is not so. */
@@ -249,12 +249,12 @@ void case_grouped_refusals(const lfuse__facts *device)
     grouped g;
     make_class(&g, LFUSE_F32, false, false, false);
     ck_assert_int_eq(lfuse__grouped_choose(&facts, 1, &large, &g.s.k), LFUSE_ERR_UNSUPPORTED);
-    ck_assert(strstr(lfuse__error_message(), "member 0 is a product of 2147483648 x 1 x 1") != NULL);
+    ck_says("member 0 is a product of 2147483648 x 1 x 1");
     facts.info.local_bytes = 48 * 1024, facts.info.max_group = 1024, facts.info.compute_units = 4;
     for (int i = 0; i < 4; i++) {
         static const lfuse_status wanted[] = {LFUSE_ERR_INVALID, LFUSE_ERR_TYPE, LFUSE_ERR_TYPE, LFUSE_ERR_UNSUPPORTED};
         make_class(&g, LFUSE_F32, false, false, false);
-        ck_assert_int_eq(lfuse__grouped_choose(&facts, MEMBERS, sizes, &g.s.k), LFUSE_OK);
+        OK(lfuse__grouped_choose(&facts, MEMBERS, sizes, &g.s.k));
         if (i == 0) g.s.k.operands[SHAPE].shape = false, g.s.k.operands[SHAPE].type = LFUSE_F32;
         if (i == 1) g.s.k.operands[B].type = LFUSE_F64;
         if (i == 2) g.s.k.operands[A].written = true;

@@ -208,8 +208,7 @@ void case_look_ups(rig *r, lfuse_type type)
     lfuse__strbuf text = LFUSE__STRBUF_INIT;
     for (int i = 0; i < KINDS; i++) {
         make_class(&classes[i], &kinds[i], type);
-        ck_assert_msg(!lfuse__family_pointwise.emit(&text, kinds[i].name, &classes[i].k, &r->facts), "%s",
-                      lfuse__error_message());
+        OK(lfuse__family_pointwise.emit(&text, kinds[i].name, &classes[i].k, &r->facts));
     }
     lfuse__bprogram *program = rig_program(r, &text);
     for (int i = 0; i < KINDS; i++) run_kind(r, program, kinds[i].name, &classes[i], &kinds[i], type);

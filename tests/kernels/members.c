@@ -149,7 +149,7 @@ static void launch(rig *r, lfuse__bprogram *program, members *m, const lfuse__fa
     for (int half = 0; half < 2; half++) {
         part.first_chunk = half ? (int64_t)m->tables[middle] : 0;
         part.chunks = half ? m->chunks - part.first_chunk : (int64_t)m->tables[middle];
-        ck_assert_int_eq(lfuse__members_partial_pack(&m->s.k, facts, &part, &packed), LFUSE_OK);
+        OK(lfuse__members_partial_pack(&m->s.k, facts, &part, &packed));
         packed.words[LFUSE__MULTI_CHUNKS_OFFSET] = 0;
         packed.words[LFUSE__MULTI_ADDRESSES_OFFSET] = 8 * ((uint64_t)m->count + 1);
         buffers[0] = (rig_buffer){m->table, (size_t)m->chunks * sizeof *m->table + 8, false};
@@ -166,7 +166,7 @@ static void launch(rig *r, lfuse__bprogram *program, members *m, const lfuse__fa
         part.members = half ? m->count - middle : middle;
         part.table = 8 * (uint64_t)part.first_member;
         part.entries = 8 * ((uint64_t)m->count + 1 + 2 * (uint64_t)part.first_member);
-        ck_assert_int_eq(lfuse__members_fold_pack(&m->s.k, facts, &part, &packed), LFUSE_OK);
+        OK(lfuse__members_fold_pack(&m->s.k, facts, &part, &packed));
         buffers[0] = (rig_buffer){scratch, bytes, true};
         buffers[1] = buffers[2] = (rig_buffer){m->tables, tables, true};
         put_blocks(m, buffers + 3);
@@ -217,8 +217,8 @@ void members_emit(lfuse__strbuf *out, const char *partial, const char *last, lfu
         m.s.k.list.carried = chunks < places ? chunks : places;
         ck_assert_int_gt(m.s.k.list.carried, 0);
     }
-    ck_assert_msg(lfuse__family_partial.emit(out, partial, &m.s.k, facts) == LFUSE_OK, "%s", lfuse__error_message());
-    ck_assert_msg(lfuse__family_fold.emit(out, last, &m.s.k, facts) == LFUSE_OK, "%s", lfuse__error_message());
+    OK(lfuse__family_partial.emit(out, partial, &m.s.k, facts));
+    OK(lfuse__family_fold.emit(out, last, &m.s.k, facts));
 }
 
 void case_members(rig *r, lfuse_type type)

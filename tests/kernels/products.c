@@ -168,7 +168,7 @@ static lfuse__bprogram *program_of(rig *r, const trial *t, built *b)
     lfuse__strbuf text = LFUSE__STRBUF_INIT;
     if (b->program && !memcmp(&b->of, &t->c.k.product, sizeof b->of)) return b->program;
     if (b->program) r->backend->program_destroy(b->program);
-    ck_assert_msg(!lfuse__product_emit(&text, "p0", &t->c.k, &r->facts), "%s", lfuse__error_message());
+    OK(lfuse__product_emit(&text, "p0", &t->c.k, &r->facts));
     b->program = rig_program(r, &text);
     b->of = t->c.k.product;
     return b->program;
@@ -188,7 +188,7 @@ static void launch(rig *r, trial *t, built *b)
     for (int phase = 0; phase < lfuse__product_phases(&t->c.k); phase++) {
         lfuse__packed packed;
         t->c.k.product.phase = phase;
-        ck_assert_msg(!lfuse__product_pack(&t->c.k, &r->facts, &t->g, &packed), "%s", lfuse__error_message());
+        OK(lfuse__product_pack(&t->c.k, &r->facts, &t->g, &packed));
         rig_launch(r, program_of(r, t, b), "p0", &packed, OPERANDS + 1, buffers);
     }
     free(workspace);

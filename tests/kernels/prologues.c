@@ -164,9 +164,9 @@ void prologues_emit(lfuse__strbuf *out, const lfuse__facts *device)
         char name[32];
         problem_of(&p, turn);
         const int64_t *e = p.g.extents;
-        ck_assert_msg(!choose(&facts, e, false, &p.s.k), "%s", lfuse__error_message());
+        OK(choose(&facts, e, false, &p.s.k));
         snprintf(name, sizeof name, "prologue_%d", turn);
-        ck_assert_msg(!lfuse__product_emit(out, name, &p.s.k, &facts), "%s", lfuse__error_message());
+        OK(lfuse__product_emit(out, name, &p.s.k, &facts));
     }
 }
 
@@ -177,7 +177,7 @@ void case_prologue_refusals(const lfuse__facts *facts)
     for (int wrong = 0; wrong < 4; wrong++) {
         problem p;
         problem_of(&p, 2);
-        ck_assert_int_eq(choose(facts, (int64_t[]){3, 132, 260}, false, &p.s.k), LFUSE_OK);
+        OK(choose(facts, (int64_t[]){3, 132, 260}, false, &p.s.k));
         if (wrong == 0) p.s.stores[0].reg = (int16_t)(p.s.k.product.prologue[B] - 1);
         if (wrong == 1) p.s.k.product.prologue[A] = p.s.body.ninstr + 1;
         if (wrong == 2) p.s.k.product.batched = true;

@@ -83,7 +83,7 @@ static void launch(rig *r, lfuse__bprogram *program, const sample *c, source fro
     g.strides[ELEMENTS][0] = length, g.strides[ELEMENTS][1] = 1;
     g.strides[SUMS][0] = 1;
     g.gathered_extents[TABLE] = HEIGHT, g.gathered_strides[TABLE] = walks ? length : 1;
-    ck_assert_msg(!lfuse__family_rows.pack(&c->k, &r->facts, &g, &packed), "%s", lfuse__error_message());
+    OK(lfuse__family_rows.pack(&c->k, &r->facts, &g, &packed));
     snprintf(name, sizeof name, "%s_%s", names[from], dense ? "dense" : "looked");
     rig_launch(r, program, name, &packed, lfuse__kernel_buffers(&c->k), buffers);
 }
@@ -99,8 +99,7 @@ static void run(rig *r, source from, int64_t rows, int64_t length, bool index64)
         classes[dense].k.index64 = index64;
         lfuse__rows_choose(&r->facts, (uint64_t)rows, (uint64_t)length, false, &classes[dense].k);
         snprintf(name, sizeof name, "%s_%s", names[from], dense ? "dense" : "looked");
-        ck_assert_msg(!lfuse__family_rows.emit(&text, name, &classes[dense].k, &r->facts), "%s",
-                      lfuse__error_message());
+        OK(lfuse__family_rows.emit(&text, name, &classes[dense].k, &r->facts));
     }
     lfuse__bprogram *program = rig_program(r, &text);
     for (int wrong = 0; wrong < 2; wrong++) {

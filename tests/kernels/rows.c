@@ -185,9 +185,9 @@ static void launch_stages(rig *r, lfuse__bprogram *program, const char *name, ro
     fold.rows.form = LFUSE__ROWS_FOLD;
     c->g.partials = GUARD;
     buffers[fold.noperands] = (rig_buffer){between, bytes + 2 * GUARD, true};
-    ck_assert_msg(!lfuse__family_rows.pack(&c->s->k, &r->facts, &c->g, &packed), "%s", lfuse__error_message());
+    OK(lfuse__family_rows.pack(&c->s->k, &r->facts, &c->g, &packed));
     rig_launch(r, program, name, &packed, fold.noperands + 1, buffers);
-    ck_assert_msg(!lfuse__family_rows.pack(&fold, &r->facts, &c->g, &packed), "%s", lfuse__error_message());
+    OK(lfuse__family_rows.pack(&fold, &r->facts, &c->g, &packed));
     snprintf(other, sizeof other, "%s_fold", name);
     rig_launch(r, program, other, &packed, fold.noperands + 1, buffers);
     for (int i = 0; i < GUARD; i++) ck_assert(between[i] == 0xee && between[bytes + GUARD + (uint64_t)i] == 0xee);

@@ -151,7 +151,7 @@ static void make_kernels(problem *p)
         sample *k = &p->kernels[i];
         kernel_of(k, i == AFTER_Y ? LAST : i == AFTER_T ? BETWEEN : MAKE, p->type);
         k->k.strassen = classes[i];
-        ck_assert_msg(!lfuse__strassen_emit(&text, name_of(i), &k->k, &p->r->facts), "%s", lfuse__error_message());
+        OK(lfuse__strassen_emit(&text, name_of(i), &k->k, &p->r->facts));
     }
     p->program = rig_program(p->r, &text);
 }
@@ -175,7 +175,7 @@ static void run(const problem *p, int which, const int64_t *extents, matrix *con
         if (m[j]->rows == 1 && j >= FIRST) g.strides[j][0] = 0;
         if (k->k.operands[j].inner == LFUSE__STRIDE_REPEAT) g.strides[j][1] = 0;
     }
-    ck_assert_msg(!lfuse__strassen_pack(&k->k, &p->r->facts, &g, &packed), "%s", lfuse__error_message());
+    OK(lfuse__strassen_pack(&k->k, &p->r->facts, &g, &packed));
     rig_launch(p->r, p->program, name_of(which), &packed, k->k.noperands, buffers);
 }
 
@@ -333,7 +333,7 @@ int strassen_emit(lfuse__strbuf *out, const lfuse__facts *facts)
                 kernel_of(&k, (part)what, types[t]);
                 if (what != MAKE) k.k.strassen.levels_in = levels[l][0];
                 if (what != LAST) k.k.strassen.levels_out = levels[l][1];
-                ck_assert_msg(!lfuse__strassen_emit(out, name, &k.k, facts), "%s", lfuse__error_message());
+                OK(lfuse__strassen_emit(out, name, &k.k, facts));
             }
     return number;
 }

@@ -157,7 +157,7 @@ static void take(const lfuse__facts *facts, problem *p, int tiling, int parts, c
     snprintf(name, LFUSE__MATMUL_CANDIDATE_NAME, "%s%d", tilings[tiling], parts);
     ck_assert(lfuse__matmul_candidate_parse(name, &t));
     class_of(p, how);
-    ck_assert_msg(!choose_named(facts, sizes, &t, &p->s.k), "%s", lfuse__error_message());
+    OK(choose_named(facts, sizes, &t, &p->s.k));
     p->g.parts = parts;
 }
 
@@ -190,6 +190,6 @@ void sums_emit(lfuse__strbuf *out, const lfuse__facts *device, int turn, int tur
         if (i % turns != turn) continue;
         take(&facts, &p, i / 2, i % 2 * 3, sizes, i % 2 ? i / 2 & NARROW : i / 2 & 3, tiling);
         snprintf(name, sizeof name, "sums_%d", i);
-        ck_assert_msg(!lfuse__product_emit(out, name, &p.s.k, &facts), "%s", lfuse__error_message());
+        OK(lfuse__product_emit(out, name, &p.s.k, &facts));
     }
 }

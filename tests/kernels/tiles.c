@@ -302,7 +302,7 @@ static void case_tilings(const rig *device, lfuse_type type)
             lfuse__matmul_candidate_print(&t, again);
             ck_assert_str_eq(name, again);
             class_of(&p, type, i & 1, i >> 1 & 1, (ending)((i + cut) % ENDINGS));
-            ck_assert_msg(!choose_named(&r->facts, z, &t, &p.s.k), "%s", lfuse__error_message());
+            OK(choose_named(&r->facts, z, &t, &p.s.k));
             sizes_of(&p, z[0], z[1], z[2], 4 - (int)(z[1] % 4), 0);
             p.g.parts = parts;
             p.g.early = i & 2;
@@ -335,7 +335,7 @@ void case_units(rig *r, lfuse_type type)
             snprintf(name, sizeof name, "%s%d", unit_names[i], (int)parts);
             ck_assert(lfuse__matmul_candidate_parse(name, &t));
             class_of(&p, type, turn & 1, turn >> 1 & 1, (ending)(turn / 2 % ENDINGS));
-            ck_assert_msg(!choose_named(&r->facts, z, &t, &p.s.k), "%s", lfuse__error_message());
+            OK(choose_named(&r->facts, z, &t, &p.s.k));
             ck_assert_ptr_eq(p.s.k.product.solver, &lfuse__mma);
             sizes_of(&p, z[0], z[1], z[2], quick ? 8 : 1, at % 3 == 0 ? 8 : 0);
             p.g.parts = parts;
@@ -388,10 +388,9 @@ void units_emit(lfuse__strbuf *out, const lfuse__facts *device)
             snprintf(name, sizeof name, "%s%d", unit_names[i], parts);
             ck_assert(lfuse__matmul_candidate_parse(name, &t));
             class_of(&p, i & 1 ? LFUSE_BF16 : LFUSE_F16, (i + parts) & 1, i >> 1 & 1, (ending)((i + parts) % ENDINGS));
-            ck_assert_msg(!choose_named(&facts, (int64_t[]){512, 512, 512}, &t, &p.s.k), "%s",
-                          lfuse__error_message());
+            OK(choose_named(&facts, (int64_t[]){512, 512, 512}, &t, &p.s.k));
             snprintf(name, sizeof name, "units_%d_%d", i, parts);
-            ck_assert_msg(!lfuse__product_emit(out, name, &p.s.k, &facts), "%s", lfuse__error_message());
+            OK(lfuse__product_emit(out, name, &p.s.k, &facts));
         }
 }
 
@@ -407,8 +406,8 @@ static void others_emit(lfuse__strbuf *out, const lfuse__facts *facts, int turn,
         snprintf(name, sizeof name, "others_%d", i);
         ck_assert(lfuse__matmul_candidate_parse(names[i], &t));
         class_of(&p, LFUSE_F32, i, !i, FUSED);
-        ck_assert_msg(!choose_named(facts, (int64_t[]){900, 900, 900}, &t, &p.s.k), "%s", lfuse__error_message());
-        ck_assert_msg(!lfuse__product_emit(out, name, &p.s.k, facts), "%s", lfuse__error_message());
+        OK(choose_named(facts, (int64_t[]){900, 900, 900}, &t, &p.s.k));
+        OK(lfuse__product_emit(out, name, &p.s.k, facts));
     }
 }
 
@@ -433,7 +432,7 @@ void tiles_emit(lfuse__strbuf *out, const lfuse__facts *device, int turn, int tu
                 if (number % turns != turn) continue;
                 snprintf(name, sizeof name, "tiles_%d", number);
                 found[c].product.phase = phase;
-                ck_assert_msg(!lfuse__product_emit(out, name, &found[c], &facts), "%s", lfuse__error_message());
+                OK(lfuse__product_emit(out, name, &found[c], &facts));
             }
         }
     others_emit(out, &facts, turn, turns);

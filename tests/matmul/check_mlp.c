@@ -15,7 +15,7 @@ static lfuse__kernel_class chosen(int64_t rows, int64_t width, unsigned resident
     lfuse__kernel_class c;
     network_class(&c);
     network_square(&w, layers, LAYERS, rows, width);
-    ck_assert_msg(!lfuse__network_choose(&facts, &w, &c), "%s", lfuse__error_message());
+    OK(lfuse__network_choose(&facts, &w, &c));
     return c;
 }
 
@@ -70,8 +70,7 @@ TEST(long_layers)
         lfuse__kernel_class c;
         network_class(&c);
         network_square(&w, layers, count, 64, 512);
-        ck_assert_int_eq(lfuse__network_choose(&facts, &w, &c), LFUSE_ERR_UNSUPPORTED);
-        ck_assert_msg(strstr(lfuse__error_message(), "launches of their own") != NULL, "%s", lfuse__error_message());
+        SAYS(LFUSE_ERR_UNSUPPORTED, lfuse__network_choose(&facts, &w, &c), "launches of their own");
         network_square(&w, layers, count, 32, 512);
         ck_assert_msg(!lfuse__network_choose(&facts, &w, &c), "%d layers: %s", count, lfuse__error_message());
     }
@@ -128,7 +127,7 @@ TEST(number_word)
     network_class_of_three(&c);
     network_square(&w, layers, LAYERS, 1, 64);
     w.numbers = &two;
-    ck_assert_msg(!lfuse__network_choose(&facts, &w, &c), "%s", lfuse__error_message());
+    OK(lfuse__network_choose(&facts, &w, &c));
     memset(&packed, 0, sizeof packed);
     layers[0].operands[LFUSE__PRODUCT_B].address = 0x1230;
     lfuse__network_pack(&c, &w, &packed);
@@ -143,8 +142,7 @@ static void declined(const lfuse__facts *facts, int count, int64_t rows, int64_t
     lfuse__kernel_class c;
     network_class(&c);
     network_square(&w, layers, count, rows, width);
-    ck_assert_int_eq(lfuse__network_choose(facts, &w, &c), LFUSE_ERR_UNSUPPORTED);
-    ck_assert_msg(strstr(lfuse__error_message(), part) != NULL, "%s", lfuse__error_message());
+    SAYS(LFUSE_ERR_UNSUPPORTED, lfuse__network_choose(facts, &w, &c), part);
 }
 
 TEST(refusals)
@@ -195,13 +193,12 @@ TEST(narrow_types)
     network_class(&c);
     network_type(&c, LFUSE_BF16);
     facts.products = LFUSE__PRODUCTS_TUNED;
-    ck_assert_int_eq(lfuse__network_choose(&facts, &w, &c), LFUSE_ERR_UNSUPPORTED);
-    ck_assert(strstr(lfuse__error_message(), "tensor cores") != NULL);
+    SAYS(LFUSE_ERR_UNSUPPORTED, lfuse__network_choose(&facts, &w, &c), "tensor cores");
     facts.products = LFUSE__PRODUCTS_PORTABLE;
-    ck_assert_int_eq(lfuse__network_choose(&facts, &w, &c), LFUSE_OK);
+    OK(lfuse__network_choose(&facts, &w, &c));
     facts.products = LFUSE__PRODUCTS_TUNED;
     network_square(&w, layers, LAYERS, 64, 128);
-    ck_assert_int_eq(lfuse__network_choose(&facts, &w, &c), LFUSE_OK);
+    OK(lfuse__network_choose(&facts, &w, &c));
     for (int i = 0; i < LAYERS; i++)
         layers[i].operands[LFUSE__PRODUCT_B] = (lfuse__network_place){0x1000u + 4u * (unsigned)i, 128, 1};
     memset(&packed, 0, sizeof packed);

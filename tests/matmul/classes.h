@@ -3,13 +3,11 @@
 #ifndef TESTS_MATMUL_CLASSES_H
 #define TESTS_MATMUL_CLASSES_H
 
-#include <check.h>
-#include <string.h>
-
 #include "common/base/error.h"
 #include "common/matmul/problem.h"
 #include "tests/kernels/classes.h"
 #include "tests/matmul/choose.h"
+#include "tests/support/check.h"
 
 enum { UNITS = 132 };
 
@@ -46,7 +44,7 @@ static inline lfuse__product_class chosen(const lfuse__facts *facts, int64_t m, 
 {
     lfuse__kernel_class c;
     class_of(&c, LFUSE_F32);
-    ck_assert_msg(!choose(facts, (int64_t[]){m, n, k}, true, &c), "%s", lfuse__error_message());
+    OK(choose(facts, (int64_t[]){m, n, k}, true, &c));
     return c.product;
 }
 

@@ -185,7 +185,7 @@ static int64_t steps(lfuse_device *device, const mixture *of, lfuse_optimizer_op
 }
 
 /* All levels, and all devices that are exact, give the same. */
-static void levels(lfuse_device *device)
+TEST_ON_DEVICES(levels_give_equal_bits, lfuse_device *device)
 {
     static double first[MIXTURES][MOST], got[MOST];
     lfuse_device_info info;
@@ -202,8 +202,6 @@ static void levels(lfuse_device *device)
         }
     }
 }
-
-TEST(levels_give_equal_bits) { on_every_device(levels); }
 
 /* Eleven groups have the bits of one group of all their members, whose norm its own plan makes. */
 TEST_ON_DEVICES(groups_have_the_bits_of_one, lfuse_device *device)
@@ -301,7 +299,7 @@ TEST_ON_DEVICES(scale_and_found_inf, lfuse_device *device)
     if (info.exact) same(got, want, n, "a scale and an infinity beside a norm over groups");
 }
 
-static void replayed(lfuse_device *device)
+TEST_ON_DEVICES(replays, lfuse_device *device)
 {
     static const mixture of = { 3, { LFUSE_F32, LFUSE_BF16, LFUSE_F32 }, LFUSE_TYPE_NONE, 0 };
     static double got[MOST], want[MOST];
@@ -326,8 +324,6 @@ static void replayed(lfuse_device *device)
     steps(device, &of, clipped(LFUSE_RULE_ADAMW, 0), want);
     if (info.exact) same(got, want, n, "replayed norms over groups");
 }
-
-TEST(replays) { on_every_device(replayed); }
 
 /* ---- addresses, refusals, failures ---- */
 

@@ -92,7 +92,7 @@ TEST_ON_DEVICES(types_in_memory, lfuse_device *device)
 
 /* ---- around the rule ---- */
 
-static void averages(lfuse_device *device)
+TEST_ON_DEVICES(averages_and_zeroed_gradients, lfuse_device *device)
 {
     static double before[ALL], after[ALL], average[ALL];
     const lfuse_optimizer_options options = options_of(LFUSE_RULE_SGD,
@@ -113,8 +113,6 @@ static void averages(lfuse_device *device)
     read_all(&m, m.g[0], zeros);
     for (int i = 0; i < sizes[0]; i++) ck_assert_double_eq(zeros[i], 0);
 }
-
-TEST(averages_and_zeroed_gradients) { on_every_device(averages); }
 
 /* Less than 8 MB. */
 TEST_ON_DEVICES(states_in_shared_memory, lfuse_device *device)
@@ -188,7 +186,7 @@ TEST(states_of_several_allocations)
 /* ---- a rule of the program's own ---- */
 
 /* Adam as a program writes it over lists: the same launch, the same bits as the one in the library. */
-static void own(lfuse_device *device)
+TEST_ON_DEVICES(a_rule_of_ones_own, lfuse_device *device)
 {
     static double want[ALL], got[ALL];
     const double lr = 1e-3, beta1 = 0.9, beta2 = 0.999, eps = 1e-8;
@@ -218,19 +216,15 @@ static void own(lfuse_device *device)
         OK(lfuse_tensor_fill(moments.g[i], NULL, 0));
     }
     for (int k = 1; k <= STEPS; k++) {
-        const lfuse_binding b[] = { lfuse_bind_list("p", of.parameters), lfuse_bind_list("g", of.gradients),
-                                    lfuse_bind_list("m", moments.parameters), lfuse_bind_list("v", moments.gradients),
-                                    lfuse_bind_scalar("t", k) };
         model_gradients(&of, k, 1);
         before = launches_of(device);
-        OK(lfuse_plan_run(plan, of.stream, b, 5));
+        RUN(plan, of.stream, BIND("p", of.parameters), BIND("g", of.gradients), BIND("m", moments.parameters),
+            BIND("v", moments.gradients), lfuse_bind_scalar("t", k));
     }
     ck_assert_uint_eq(launches_of(device) - before, 1);
     model_parameters(&of, got);
     same(got, want, ALL, "a rule of the program's own");
 }
-
-TEST(a_rule_of_ones_own) { on_every_device(own); }
 
 /* ---- matrices: a number a row and a column ---- */
 
@@ -255,7 +249,7 @@ static uint64_t factored(lfuse_device *device, lfuse_optimizer_level level, int 
     return launches;
 }
 
-static void matrices(lfuse_device *device)
+TEST_ON_DEVICES(matrices_are_factored, lfuse_device *device)
 {
     static double fused[4 * MOST_ELEMENTS], other[4 * MOST_ELEMENTS];
 
@@ -271,7 +265,5 @@ static void matrices(lfuse_device *device)
     factored(device, LFUSE_OPTIM_LOOP, MATRICES, other);
     ck_assert_mem_eq(fused, other, sizeof fused);
 }
-
-TEST(matrices_are_factored) { on_every_device(matrices); }
 
 TEST_SUITE("optim", CK_NOFORK)

@@ -170,7 +170,7 @@ TEST_ON_DEVICES(states_put_back, lfuse_device *device)
 }
 
 /* Gradients in new memory, and in another list; a parameter that moved. */
-static void moved(lfuse_device *device)
+TEST_ON_DEVICES(addresses_that_move, lfuse_device *device)
 {
     static double want[ALL], got[ALL];
     const lfuse_optimizer_options options = options_of(LFUSE_RULE_ADAM, 0);
@@ -195,7 +195,5 @@ static void moved(lfuse_device *device)
     model_parameters(&m, want);
     same(want + sizes[0], got + sizes[0], sizes[2], "memory that the list has left");
 }
-
-TEST(addresses_that_move) { on_every_device(moved); }
 
 TEST_SUITE("optim", CK_NOFORK)

@@ -96,7 +96,7 @@ TEST_ON_DEVICES(every_transport_counts, lfuse_device *device)
 }
 
 /* Scaled gradients, one of them infinite in step 2: found, and the step stopped, without the host's knowing. */
-static void overflowed(lfuse_device *device)
+TEST_ON_DEVICES(gradients_that_overflow, lfuse_device *device)
 {
     enum { SCALE = 1024, BAD = 2 };
     static double want[ALL], got[ALL];
@@ -132,10 +132,8 @@ static void overflowed(lfuse_device *device)
     if (info.exact) same(got, want, ALL, "after a gradient that overflowed");
 }
 
-TEST(gradients_that_overflow) { on_every_device(overflowed); }
-
 /* A recorded step that counts on the device goes on counting when it is replayed. */
-static void replayed(lfuse_device *device)
+TEST_ON_DEVICES(replays_count_on, lfuse_device *device)
 {
     static double want[ALL], got[ALL];
     const lfuse_optimizer_options options = options_of(LFUSE_RULE_ADAMW, LFUSE_OPTIM_DEVICE_STEPS);
@@ -164,11 +162,9 @@ static void replayed(lfuse_device *device)
     ck_assert_int_eq(steps, STEPS);
 }
 
-TEST(replays_count_on) { on_every_device(replayed); }
-
 /* ---- scale ---- */
 
-static void scaled(lfuse_device *device)
+TEST_ON_DEVICES(scaled_gradients, lfuse_device *device)
 {
     static double want[ALL], got[ALL];
     const lfuse_optimizer_options options = options_of(LFUSE_RULE_SGD, LFUSE_OPTIM_GRAD_SCALE);
@@ -191,8 +187,6 @@ static void scaled(lfuse_device *device)
     model_parameters(&m, got);
     same(got, want, ALL, "scaled gradients");
 }
-
-TEST(scaled_gradients) { on_every_device(scaled); }
 
 /* ---- scale and overflow in one step ---- */
 

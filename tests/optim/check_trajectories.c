@@ -94,7 +94,7 @@ static void read_head(row *r, char *text)
     word = strtok_r(NULL, " \n", &rest);
     for (rule = 1; strcmp(lfuse_rule_name((lfuse_rule)rule), word); rule++) ck_assert_int_lt(rule, 64);
     r->options.rule = (lfuse_rule)rule;
-    ck_assert_int_eq(lfuse_hyper_defaults(r->options.rule, &r->hyper), LFUSE_OK);
+    OK(lfuse_hyper_defaults(r->options.rule, &r->hyper));
     word = strtok_r(NULL, " \n", &rest);
     for (char *s = strtok_r(word, ",", &inner); s; s = strtok_r(NULL, ",", &inner)) r->options.switches |= switch_of(s);
     while ((word = strtok_r(NULL, " \n", &rest))) read_number(r, word);

@@ -5,7 +5,6 @@
 
 lfuse_device *devices[MOST_DEVICES];
 int ndevices;
-char device_name[32];
 
 void open_devices(void)
 {
@@ -40,13 +39,6 @@ void on_every_device(void (*test)(lfuse_device *device))
         test(devices[i]);
         drop_all();
     }
-}
-
-void rig_fails(lfuse_status is, lfuse_status wanted, const char *call)
-{
-    ck_assert_msg(is == wanted, "%s: %s gives %s (%s), not %s", device_name, call, lfuse_status_name(is),
-                  lfuse_last_error(), lfuse_status_name(wanted));
-    ck_assert_str_ne(lfuse_last_error(), "");
 }
 
 uint64_t launches_of(lfuse_device *device)

@@ -13,21 +13,15 @@
 #include "tests/support/main.h"
 #include "tests/support/objects.h"
 
-#define OK(call) ck_assert_msg((call) == LFUSE_OK, "%s: %s: %s", device_name, #call, lfuse_last_error())
-#define FAILS(status, call) rig_fails((call), status, #call)
-
 enum { MOST_DEVICES = 16, MOST_MEMBERS = 16, MOST_ELEMENTS = 4096, MOST_STATES = 5 };
 
 extern lfuse_device *devices[MOST_DEVICES]; /* the stub first, then all that were found */
 extern int ndevices;
-extern char device_name[32];
 
 void open_devices(void);
 void close_devices(void);
 /* Calls test(device) for each, its name in device_name. */
 void on_every_device(void (*test)(lfuse_device *device));
-/* The call gave this status and a message that has `words` in it, where they are not NULL. */
-void rig_fails(lfuse_status is, lfuse_status wanted, const char *call);
 uint64_t launches_of(lfuse_device *device);
 
 /* Dyadic fractions, exact in every type. tests/data/optim/make_trajectories.py has the same. */

@@ -26,7 +26,7 @@ static problem *make(int levels)
         p->bs[l] = p->b[l];
     }
     p->net = (lfuse__oracle_network){LFUSE_F32, LAYERS, levels, WIDTH, p->ws, p->bs};
-    ck_assert_int_eq(lfuse__oracle_network_rows(&p->net, BATCH, p->x, p->value, p->bound), LFUSE_OK);
+    OK(lfuse__oracle_network_rows(&p->net, BATCH, p->x, p->value, p->bound));
     return p;
 }
 
@@ -55,16 +55,16 @@ TEST(values_are_those_of_the_graph)
     lfuse_graph *g = lfuse_graph_create();
     lfuse__oracle_input inputs[1 + 2 * LAYERS] = {{.name = "x", .data = p->x, .shape = {BATCH, WIDTH}}};
     lfuse__oracle_run run;
-    lfuse_value y = lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(BATCH, WIDTH));
+    lfuse_value y = lfuse_input(g, "x", F32(BATCH, WIDTH));
     for (int l = 0; l < LAYERS; l++) {
-        const lfuse_value w = lfuse_input(g, names[2 * l], LFUSE_F32, 2, LFUSE_DIMS(WIDTH, WIDTH));
-        const lfuse_value b = lfuse_input(g, names[2 * l + 1], LFUSE_F32, 1, LFUSE_DIMS(WIDTH));
+        const lfuse_value w = lfuse_input(g, names[2 * l], F32(WIDTH, WIDTH));
+        const lfuse_value b = lfuse_input(g, names[2 * l + 1], F32(WIDTH));
         y = lfuse_relu(lfuse_add(lfuse_matmul(y, w), b));
         inputs[1 + 2 * l] = (lfuse__oracle_input){.name = names[2 * l], .data = p->w[l], .shape = {WIDTH, WIDTH}};
         inputs[2 + 2 * l] = (lfuse__oracle_input){.name = names[2 * l + 1], .data = p->b[l], .shape = {WIDTH}};
     }
     lfuse_output(g, "y", y);
-    ck_assert_int_eq(lfuse__oracle_run_graph(g, inputs, 1 + 2 * LAYERS, NULL, &run), LFUSE_OK);
+    OK(lfuse__oracle_run_graph(g, inputs, 1 + 2 * LAYERS, NULL, &run));
     for (int i = 0; i < ELEMENTS; i++) {
         ck_assert_ldouble_eq_tol(p->value[i], run.results[0].value[i], 1e-12L);
         if (p->value[i] > 0) ck_assert_double_lt(p->bound[i], run.results[0].bound[i]);
@@ -120,7 +120,7 @@ static narrow *make_narrow(lfuse_type type, int layers)
         bs[l] = p->b[l];
     }
     const lfuse__oracle_network net = {type, layers, 0, WIDTH, ws, bs};
-    ck_assert_int_eq(lfuse__oracle_network_rows(&net, BATCH, p->x, p->value, p->bound), LFUSE_OK);
+    OK(lfuse__oracle_network_rows(&net, BATCH, p->x, p->value, p->bound));
     return p;
 }
 
@@ -217,7 +217,7 @@ TEST(half_types_round_every_layer)
     lfuse__data_uniform(LFUSE_F16, x, ELEMENTS, -1, 1, 1);
     lfuse__data_uniform(LFUSE_F16, w, WIDTH * WIDTH, -0.3, 0.3, 2);
     lfuse__data_uniform(LFUSE_F16, b, WIDTH, -0.1, 0.1, 3);
-    ck_assert_int_eq(lfuse__oracle_network_rows(&net, BATCH, x, value, bound), LFUSE_OK);
+    OK(lfuse__oracle_network_rows(&net, BATCH, x, value, bound));
     for (int i = 0; i < ELEMENTS; i++) lfuse__data_put(LFUSE_F16, y, i, (double)value[i]);
     ck_assert(lfuse__oracle_compare(LFUSE_F16, ELEMENTS, y, value, bound, &report));
     ck_assert_double_gt(report.max_ratio, 0.01);

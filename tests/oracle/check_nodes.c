@@ -31,7 +31,7 @@ TEST_LOOP(reductions_are_canonical, 0, 7 * 4)
         if (set >> i & 1) axes[count++] = i;
     if (which == 1) lfuse__data_uniform(LFUSE_F32, x, A * B * C, 0.97, 1.03, 7);
     else lfuse__data_normal(LFUSE_F32, x, A * B * C, 3, 7);
-    lfuse_output(g, "y", folds[which].build(lfuse_input(g, "x", LFUSE_F32, 3, LFUSE_DIMS(A, B, C)), count, axes, 0));
+    lfuse_output(g, "y", folds[which].build(lfuse_input(g, "x", F32(A, B, C)), count, axes, 0));
     EVALUATE(DATA("x", x, A, B, C));
     for (i = 0; i < A * B * C; i++) { /* the first element of each row, then the row */
         int length = 0;
@@ -58,7 +58,7 @@ TEST(integers_are_summed_in_i64)
 {
     const int8_t x[6] = {127, 127, 127, -128, 5, 2};
     const int64_t sum[2] = {381, -121}, product[2] = {127 * 127 * 127, -1280};
-    const lfuse_value v = lfuse_input(g, "x", LFUSE_I8, 2, LFUSE_DIMS(2, 3));
+    const lfuse_value v = lfuse_input(g, "x", I8(2, 3));
 
     lfuse_output(g, "s", lfuse_sum(v, 1, (const int[]){1}, 0));
     lfuse_output(g, "p", lfuse_prod(v, 1, (const int[]){1}, 0));
@@ -70,7 +70,7 @@ TEST(integers_are_summed_in_i64)
 TEST(integers_wrap)
 {
     const int64_t x[2] = {INT64_MAX, 2}, sum[1] = {INT64_MIN + 1}, product[1] = {-2};
-    const lfuse_value v = lfuse_input(g, "x", LFUSE_I64, 1, LFUSE_DIMS(2));
+    const lfuse_value v = lfuse_input(g, "x", I64(2));
 
     lfuse_output(g, "s", lfuse_sum(v, 1, (const int[]){0}, 0));
     lfuse_output(g, "p", lfuse_prod(v, 1, (const int[]){0}, 0));
@@ -82,7 +82,7 @@ TEST(integers_wrap)
 TEST(of_nothing)
 {
     const float sum[2] = {0, 0}, product[2] = {1, 1};
-    const lfuse_value v = lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(2, 0));
+    const lfuse_value v = lfuse_input(g, "x", F32(2, 0));
 
     lfuse_output(g, "s", lfuse_sum(v, 1, (const int[]){1}, 0));
     lfuse_output(g, "p", lfuse_prod(v, 1, (const int[]){1}, 0));
@@ -104,7 +104,7 @@ TEST(winners)
     const float x[4][4] = {{1, 3, 3, 2}, {-1, NAN, 5, NAN}, {-INFINITY, -INFINITY, -INFINITY, -INFINITY},
                            {0, -0.0f, 0, 0}};
     const int64_t largest[4] = {1, 1, 0, 0}, smallest[4] = {0, 1, 0, 0};
-    const lfuse_value v = lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(4, 4));
+    const lfuse_value v = lfuse_input(g, "x", F32(4, 4));
 
     lfuse_output(g, "a", lfuse_argmax(v, 1, (const int[]){1}, 0));
     lfuse_output(g, "b", lfuse_argmin(v, 1, (const int[]){1}, 0));
@@ -118,8 +118,7 @@ TEST(open_winners)
 {
     const float x[5] = {-3, 1, 1.00000012f, 1, 0};
 
-    lfuse_output(g, "a", lfuse_argmax(lfuse_exp(lfuse_input(g, "x", LFUSE_F32, 1, LFUSE_DIMS(5))), 1,
-                                      (const int[]){0}, 0));
+    lfuse_output(g, "a", lfuse_argmax(lfuse_exp(lfuse_input(g, "x", F32(5))), 1, (const int[]){0}, 0));
     EVALUATE(DATA("x", x, 5));
     for (int64_t i = 0; i < 5; i++) ck_assert_int_eq(agrees(0, &i), i >= 1 && i <= 3);
 }
@@ -132,7 +131,7 @@ TEST(errors_of_elements)
     float got[3];
 
     lfuse__data_uniform(LFUSE_F32, x, 3000, -0.01, 0.01, 3);
-    const lfuse_value e = lfuse_exp(lfuse_input(g, "x", LFUSE_F32, 1, LFUSE_DIMS(3000)));
+    const lfuse_value e = lfuse_exp(lfuse_input(g, "x", F32(3000)));
     lfuse_output(g, "s", lfuse_sum(e, 1, (const int[]){0}, 0));
     lfuse_output(g, "p", lfuse_prod(e, 1, (const int[]){0}, 0));
     lfuse_output(g, "m", lfuse_amax(e, 1, (const int[]){0}, 0));
@@ -159,8 +158,7 @@ TEST(zero_times_what_may_be_infinite)
 {
     const float x[2] = {-800, 89};
 
-    lfuse_output(g, "p", lfuse_prod(lfuse_exp(lfuse_input(g, "x", LFUSE_F32, 1, LFUSE_DIMS(2))), 1, (const int[]){0},
-                                    0));
+    lfuse_output(g, "p", lfuse_prod(lfuse_exp(lfuse_input(g, "x", F32(2))), 1, (const int[]){0}, 0));
     EVALUATE(DATA("x", x, 2));
     ck_assert(isinf(run.results[0].bound[0]));
 }
@@ -170,8 +168,7 @@ TEST(infinities_that_may_meet)
 {
     const float a[2][2] = {{-INFINITY, 3e38f}, {-INFINITY, 3}}, b[2] = {1, 2}, got[2] = {NAN, -INFINITY};
 
-    lfuse_output(g, "y", lfuse_matmul(lfuse_input(g, "a", LFUSE_F32, 2, LFUSE_DIMS(2, 2)),
-                                      lfuse_input(g, "b", LFUSE_F32, 2, LFUSE_DIMS(2, 1))));
+    lfuse_output(g, "y", lfuse_matmul(lfuse_input(g, "a", F32(2, 2)), lfuse_input(g, "b", F32(2, 1))));
     EVALUATE(DATA("a", a, 2, 2), DATA("b", b, 2, 1));
     ck_agrees(0, got);
 }
@@ -203,10 +200,10 @@ static int64_t padded(int64_t i)
 
 TEST(views)
 {
-    const lfuse_value x = lfuse_index(g, 2, LFUSE_DIMS(4, 6));
+    const lfuse_value x = lfuse_index(g, SHAPE(4, 6));
     const lfuse_value parts[2] = {x, lfuse_slice(x, 1, 0, 3, 1)};
 
-    lfuse_output(g, "reshape", lfuse_reshape(x, 3, LFUSE_DIMS(2, 3, 4)));
+    lfuse_output(g, "reshape", lfuse_reshape(x, SHAPE(2, 3, 4)));
     lfuse_output(g, "slice", lfuse_slice(x, 1, -1, 3, -2));
     lfuse_output(g, "flip", lfuse_flip(x, 1, (const int[]){0}));
     lfuse_output(g, "concat", lfuse_concat(2, parts, 1));
@@ -239,8 +236,7 @@ TEST(rows_by_index)
     const float table[3][2] = {{1, 2}, {3, 4}, {5, 6}}, got[4][2] = {{5, 6}, {0, 0}, {1, 2}, {0, 0}};
     const int32_t at[4] = {2, 3, 0, -1};
 
-    lfuse_output(g, "y", lfuse_gather(lfuse_input(g, "t", LFUSE_F32, 2, LFUSE_DIMS(3, 2)),
-                                      lfuse_input(g, "i", LFUSE_I32, 2, LFUSE_DIMS(2, 2))));
+    lfuse_output(g, "y", lfuse_gather(lfuse_input(g, "t", F32(3, 2)), lfuse_input(g, "i", I32(2, 2))));
     EVALUATE(DATA("t", table, 3, 2), DATA("i", at, 2, 2));
     ck_exact(0, got);
     ck_assert(run.out_of_range);
@@ -252,8 +248,7 @@ TEST(scattered_rows_add_in_order)
     const float x[6] = {1, 0x1p-24f, 0x1p-24f, 0x1p-24f, 1, 7}, got[3] = {1, 1 + 0x1p-23f, 0};
     const int64_t at[6] = {0, 1, 0, 1, 1, 5};
 
-    lfuse_output(g, "y", lfuse_scatter_add(lfuse_input(g, "x", LFUSE_F32, 1, LFUSE_DIMS(6)),
-                                           lfuse_input(g, "i", LFUSE_I64, 1, LFUSE_DIMS(6)), 3));
+    lfuse_output(g, "y", lfuse_scatter_add(lfuse_input(g, "x", F32(6)), lfuse_input(g, "i", I64(6)), 3));
     EVALUATE(DATA("x", x, 6), DATA("i", at, 6));
     ck_exact(0, got);
     ck_assert(run.out_of_range);
@@ -264,8 +259,7 @@ TEST(certain_indices_are_in_range)
     const float table[3] = {1, 3, 5}, got[2] = {5, 1};
     const int64_t at[2] = {2, 0};
 
-    lfuse_output(g, "y", lfuse_gather(lfuse_input(g, "t", LFUSE_F32, 1, LFUSE_DIMS(3)),
-                                      lfuse_input(g, "i", LFUSE_I64, 1, LFUSE_DIMS(2))));
+    lfuse_output(g, "y", lfuse_gather(lfuse_input(g, "t", F32(3)), lfuse_input(g, "i", I64(2))));
     EVALUATE(DATA("t", table, 3), DATA("i", at, 2));
     ck_exact(0, got);
     ck_assert(!run.out_of_range);
@@ -276,9 +270,8 @@ TEST(open_indices)
 {
     const float table[3] = {1, 3, 5}, x[2] = {1, 1};
 
-    lfuse_output(g, "y", lfuse_gather(lfuse_input(g, "t", LFUSE_F32, 1, LFUSE_DIMS(3)),
-                                      lfuse_argmax(lfuse_exp(lfuse_input(g, "x", LFUSE_F32, 1, LFUSE_DIMS(2))), 1,
-                                                   (const int[]){0}, 1)));
+    const lfuse_value at = lfuse_argmax(lfuse_exp(lfuse_input(g, "x", F32(2))), 1, (const int[]){0}, 1);
+    lfuse_output(g, "y", lfuse_gather(lfuse_input(g, "t", F32(3)), at));
     EVALUATE(DATA("t", table, 3), DATA("x", x, 2));
     ck_assert(isinf(run.results[0].bound[0]));
 }

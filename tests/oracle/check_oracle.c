@@ -248,7 +248,7 @@ TEST_LOOP(half_is_rounded_between_others_at_most, 0, 2)
     lfuse__data_normal(type, a, COUNT, 1, 5);
     lfuse_value product = lfuse_mul(x, lfuse_constant(g, 1.1));
     lfuse_output(g, "y", lfuse_add(product, x));
-    product = lfuse_reshape(product, 2, LFUSE_DIMS(1, COUNT));
+    product = lfuse_reshape(product, SHAPE(1, COUNT));
     lfuse_output(g, "z", lfuse_add(product, x));
     EVALUATE(DATA("x", a, COUNT));
     for (int i = 0; i < COUNT; i++) {
@@ -372,14 +372,14 @@ TEST(broadcasting_and_views)
 {
     float a[6] = {1, 2, 3, 4, 5, 6}, b[2] = {10, 20}, c = 100;
     const float sum[6] = {111, 112, 113, 124, 125, 126}, swapped[6] = {1, 4, 2, 5, 3, 6};
-    const lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(2, 3));
-    const lfuse_value y = lfuse_input(g, "y", LFUSE_F32, 2, LFUSE_DIMS(2, 1));
+    const lfuse_value x = lfuse_input(g, "x", F32(2, 3));
+    const lfuse_value y = lfuse_input(g, "y", F32(2, 1));
     const lfuse_value z = lfuse_input(g, "z", LFUSE_F32, 0, NULL);
     const float repeated[8] = {10, 10, 20, 20, 10, 10, 20, 20};
 
     lfuse_output(g, "sum", lfuse_add(lfuse_add(x, y), z));
     lfuse_output(g, "swapped", lfuse_transpose(x));
-    lfuse_output(g, "repeated", lfuse_broadcast_to(y, 3, LFUSE_DIMS(2, 2, 2)));
+    lfuse_output(g, "repeated", lfuse_broadcast_to(y, SHAPE(2, 2, 2)));
     EVALUATE(DATA("x", a, 2, 3), DATA("y", b, 2, 1), {.name = "z", .data = &c});
     ck_agrees(0, sum);
     ck_agrees(1, swapped);
@@ -503,7 +503,7 @@ TEST(mistakes)
 {
     float a[4] = {1, 2, 3, 4};
     const lfuse_size n = lfuse_size_var(g, "n", 2, 4);
-    const lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 1, LFUSE_DIMS(n));
+    const lfuse_value x = lfuse_input(g, "x", F32(n));
     const lfuse__oracle_input right_one = DATA("x", a, 4), number = {.name = "n", .number = 3};
     const lfuse__oracle_input unknown = {.name = "q"}, large = DATA("x", a, 5);
     const lfuse__oracle_input output = DATA("y", a, 4), none = {.name = "x", .shape = {4}};

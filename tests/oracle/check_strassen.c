@@ -90,10 +90,9 @@ static int64_t bad_elements(lfuse_type type, int levels)
     lfuse_graph *g = lfuse_graph_create();
     lfuse__oracle_report report;
     lfuse__oracle_run truth;
-    lfuse_output(g, "c", lfuse_matmul_as(lfuse_input(g, "a", type, 2, LFUSE_DIMS(M, K)),
-                                         lfuse_input(g, "b", type, 2, LFUSE_DIMS(K, N)), LFUSE_F32,
-                                         LFUSE_PRECISION_FULL));
-    ck_assert_int_eq(lfuse__oracle_run_graph(g, inputs, 2, &options, &truth), LFUSE_OK);
+    lfuse_output(g, "c", lfuse_matmul_as(lfuse_input(g, "a", TYPED(type, M, K)), lfuse_input(g, "b", TYPED(type, K, N)),
+                                         LFUSE_F32, LFUSE_PRECISION_FULL));
+    OK(lfuse__oracle_run_graph(g, inputs, 2, &options, &truth));
     lfuse__oracle_compare(LFUSE_F32, M * N, result, truth.results[0].value, truth.results[0].bound, &report);
     lfuse__oracle_free(&truth);
     lfuse_graph_destroy(g);
@@ -104,7 +103,7 @@ static int64_t bad_rows(lfuse_type type, int levels)
 {
     const lfuse__oracle_whole whole = {.m = M, .n = N, .k = K, .type = type, .result = LFUSE_F32, .levels = levels};
     lfuse__oracle_report report;
-    ck_assert_int_eq(lfuse__oracle_product(&whole, a16, b16, result, 7, &report), LFUSE_OK);
+    OK(lfuse__oracle_product(&whole, a16, b16, result, 7, &report));
     return report.bad;
 }
 
@@ -161,7 +160,7 @@ TEST_LOOP(networks, 0, 4)
         for (int i = 0; i < WIDTH * WIDTH; i++) b[i] = lfuse__data_get(type, b16, i);
         multiply(&s, levels, M, WIDTH, WIDTH, a, b, c);
         for (int i = 0; i < M * WIDTH; i++) lfuse__data_put(type, y, i, fmax(c[i], 0));
-        ck_assert_int_eq(lfuse__oracle_network_rows(&net, M, a16, value, bound), LFUSE_OK);
+        OK(lfuse__oracle_network_rows(&net, M, a16, value, bound));
         lfuse__oracle_compare(type, M * WIDTH, y, value, bound, &report);
         ck_assert_msg((report.bad > 0) == wrong, "%s, wrong %d: %s", lfuse_type_name(type), wrong, report.text);
     }

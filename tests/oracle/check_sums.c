@@ -13,7 +13,7 @@ TEST_LOOP(sums_are_canonical, 0, 10)
     float *x = malloc((size_t)(3 * length + 1) * sizeof *x), got[3];
 
     lfuse__data_normal(LFUSE_F32, x, 3 * length, 1, 3);
-    lfuse_output(g, "y", lfuse_sum(lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(3, length)), 1, (const int[]){1}, 0));
+    lfuse_output(g, "y", lfuse_sum(lfuse_input(g, "x", F32(3, length)), 1, (const int[]){1}, 0));
     EVALUATE(DATA("x", x, 3, length));
     for (int i = 0; i < 3; i++) got[i] = length ? canonical(plus, -0.0f, x + i * length, length) : 0;
     ck_agrees(0, got);
@@ -54,8 +54,8 @@ static float left[M * K], right[K * N], product[M * N];
 
 static void make_product(lfuse_type type)
 {
-    const lfuse_value a = lfuse_input(g, "a", type, 2, LFUSE_DIMS(M, K));
-    const lfuse_value b = lfuse_input(g, "b", type, 2, LFUSE_DIMS(K, N));
+    const lfuse_value a = lfuse_input(g, "a", TYPED(type, M, K));
+    const lfuse_value b = lfuse_input(g, "b", TYPED(type, K, N));
 
     lfuse_output(g, "c", lfuse_matmul(a, b));
 }
@@ -138,10 +138,10 @@ TEST(products_with_infinities)
 TEST(chains_of_products)
 {
     float b[N], hidden[M * N], second[N * N], result[M * N];
-    const lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(M, K));
-    const lfuse_value w = lfuse_input(g, "w", LFUSE_F32, 2, LFUSE_DIMS(K, N));
-    const lfuse_value bias = lfuse_input(g, "bias", LFUSE_F32, 1, LFUSE_DIMS(N));
-    const lfuse_value v = lfuse_input(g, "v", LFUSE_F32, 2, LFUSE_DIMS(N, N));
+    const lfuse_value x = lfuse_input(g, "x", F32(M, K));
+    const lfuse_value w = lfuse_input(g, "w", F32(K, N));
+    const lfuse_value bias = lfuse_input(g, "bias", F32(N));
+    const lfuse_value v = lfuse_input(g, "v", F32(N, N));
 
     lfuse_output(g, "y", lfuse_tanh(lfuse_matmul(lfuse_relu(lfuse_add(lfuse_matmul(x, w), bias)), v)));
     lfuse__data_normal(LFUSE_F32, left, M * K, 1, 1);
@@ -165,8 +165,8 @@ TEST(rows_are_rows_of_the_whole)
     const int64_t rows[] = {36, 0, 17, 17};
     const lfuse__oracle_options options = {.rows = rows, .nrows = 4};
     const lfuse_size batch = lfuse_size_var(g, "batch", 1, 100);
-    const lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(batch, K));
-    const lfuse_value w = lfuse_input(g, "w", LFUSE_F32, 2, LFUSE_DIMS(K, N));
+    const lfuse_value x = lfuse_input(g, "x", F32(batch, K));
+    const lfuse_value w = lfuse_input(g, "w", F32(K, N));
     const lfuse_value h = lfuse_matmul(x, w);
     lfuse__oracle_input inputs[] = {{.name = "x", .data = left, .shape = {M, K}, .rows = true},
                                     DATA("w", right, K, N)};
@@ -183,8 +183,7 @@ TEST(rows_are_rows_of_the_whole)
     g = lfuse_graph_create();
     {
         const lfuse_size b = lfuse_size_var(g, "batch", 1, 100);
-        const lfuse_value p = lfuse_matmul(lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(b, K)),
-                                           lfuse_input(g, "w", LFUSE_F32, 2, LFUSE_DIMS(K, N)));
+        const lfuse_value p = lfuse_matmul(lfuse_input(g, "x", F32(b, K)), lfuse_input(g, "w", F32(K, N)));
         lfuse_output(g, "y", lfuse_sub(p, lfuse_sum(p, 1, (const int[]){1}, 1)));
     }
     evaluate(inputs, 2, &options);
@@ -242,11 +241,11 @@ TEST(random_vector_knows_wider_bounds)
                                       .tf32 = cases[n].tf32, .levels = cases[n].levels };
         for (int i = 0; i < M * N; i++) off[i] = c[i] * (float)(1 + cases[n].scale * (i % 2 ? 1 : -1));
         for (int i = 0; i < M * N; i++) lfuse__data_put(LFUSE_F16, narrow, i, off[i]);
-        ck_assert_int_eq(lfuse__oracle_product(&whole, left, right, cases[n].result == LFUSE_F16 ? (void *)narrow : off,
-                                               99, &report), LFUSE_OK);
+        OK(lfuse__oracle_product(&whole, left, right, cases[n].result == LFUSE_F16 ? (void *)narrow : off, 99,
+                                 &report));
         ck_assert_msg(!report.bad, "case %zu: %s", n, report.text);
         whole = (lfuse__oracle_whole){ .m = M, .n = N, .k = K, .type = LFUSE_F32, .result = LFUSE_F32 };
-        ck_assert_int_eq(lfuse__oracle_product(&whole, left, right, off, 99, &report), LFUSE_OK);
+        OK(lfuse__oracle_product(&whole, left, right, off, 99, &report));
         ck_assert_msg(report.bad > 0, "case %zu", n);
     }
 }

@@ -135,8 +135,7 @@ TEST(slices_by_sizes)
     ck_numbers(3, even);
     again();
     const lfuse_size m = lfuse_size_var(g, "n", 1, 9), twice = lfuse_size_mul(g, m, 2);
-    lfuse_output(g, "y", lfuse_slice_range(lfuse_input(g, "x", LFUSE_F32, 1, LFUSE_DIMS(lfuse_size_add(g, twice, 1))),
-                                           0, twice, m, -1));
+    lfuse_output(g, "y", lfuse_slice_range(lfuse_input(g, "x", F32(lfuse_size_add(g, twice, 1))), 0, twice, m, -1));
     evaluate_sizes(7, 3);
     ck_numbers(3, odd);
 }
@@ -184,7 +183,7 @@ TEST_LOOP(two_axes_are_padded, 0, 2)
     const float x[2][3] = {{1, 2, 3}, {4, 5, 6}};
     const double edges[] = {1, 1, 2, 3, 3, 3, 1, 1, 2, 3, 3, 3, 4, 4, 5, 6, 6, 6};
     const double mirrors[] = {5, 4, 5, 6, 5, 4, 2, 1, 2, 3, 2, 1, 5, 4, 5, 6, 5, 4};
-    const lfuse_value v = lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(2, 3));
+    const lfuse_value v = lfuse_input(g, "x", F32(2, 3));
     lfuse_output(g, "y", _i ? lfuse_pad_reflect(v, LFUSE_DIMS(1, 1), LFUSE_DIMS(0, 2))
                             : lfuse_pad_edge(v, LFUSE_DIMS(1, 1), LFUSE_DIMS(0, 2)));
     EVALUATE(DATA("x", x, 2, 3));
@@ -223,8 +222,7 @@ TEST_LOOP(selected_along_each_axis, 0, 6)
         }
         wanted[count++] = index < 0 ? 0 : (double)(to + index * strides[axis]);
     }
-    lfuse_output(g, "y", lfuse_index_select(lfuse_input(g, "x", LFUSE_I32, 3, LFUSE_DIMS(2, 3, 4)), axis - 3,
-                                            lfuse_input(g, "i", LFUSE_I64, 2, LFUSE_DIMS(2, 2)),
+    lfuse_output(g, "y", lfuse_index_select(lfuse_input(g, "x", I32(2, 3, 4)), axis - 3, lfuse_input(g, "i", I64(2, 2)),
                                             from_end ? LFUSE_INDEX_FROM_END : LFUSE_INDEX_PLAIN));
     evaluate_cube(&at[0][0], 2, (const int64_t[]){2, 2});
     for (int k = 0; k < 4; k++) ck_assert_int_eq(run.results[0].shape[k], shape[k]);
@@ -248,7 +246,7 @@ TEST_LOOP(taken_along_each_axis, 0, 6)
         for (int k = 0; k < 3; k++) to += (k == axis ? index : place[k]) * strides[k];
         wanted[i] = index < 0 || index >= extents[axis] ? 0 : (double)to;
     }
-    lfuse_output(g, "y", lfuse_take_along(lfuse_input(g, "x", LFUSE_I32, 3, LFUSE_DIMS(2, 3, 4)), axis,
+    lfuse_output(g, "y", lfuse_take_along(lfuse_input(g, "x", I32(2, 3, 4)), axis,
                                           lfuse_input(g, "i", LFUSE_I64, 3, shape),
                                           from_end ? LFUSE_INDEX_FROM_END : LFUSE_INDEX_PLAIN));
     evaluate_cube(at, 3, shape);
@@ -263,7 +261,7 @@ TEST_LOOP(taken_with_repetitions, 0, 2)
     const double of_rows[] = {0, 5, 10, 3, 8, 9, 6, 7, 12, 17, 22, 15, 20, 21, 18, 19};
     const double of_columns[] = {0, 1, 2, 3, 4, 5, 6, 7, 20, 21, 22, 23, 12, 13, 14, 15};
     const int64_t shape[3] = {_i ? 2 : 1, 2, _i ? 1 : 4};
-    lfuse_output(g, "y", lfuse_take_along(lfuse_input(g, "x", LFUSE_I32, 3, LFUSE_DIMS(2, 3, 4)), 1,
+    lfuse_output(g, "y", lfuse_take_along(lfuse_input(g, "x", I32(2, 3, 4)), 1,
                                           lfuse_input(g, "i", LFUSE_I64, 3, shape), LFUSE_INDEX_PLAIN));
     evaluate_cube(_i ? few : at, 3, shape);
     ck_numbers(16, _i ? of_columns : of_rows);
@@ -295,8 +293,8 @@ TEST_LOOP(powers_of_integers, 0, 8)
                     : type == LFUSE_I32 ? (int32_t)y
                                         : (double)y;
     }
-    const lfuse_value x = lfuse_cast(lfuse_input(g, "a", LFUSE_I64, 1, LFUSE_DIMS(MOST)), type);
-    const lfuse_value e = lfuse_cast(lfuse_input(g, "n", LFUSE_I64, 1, LFUSE_DIMS(MOST)), type);
+    const lfuse_value x = lfuse_cast(lfuse_input(g, "a", I64(MOST)), type);
+    const lfuse_value e = lfuse_cast(lfuse_input(g, "n", I64(MOST)), type);
     lfuse_output(g, "y", _i % 2 ? lfuse_powi(x, e) : lfuse_pow(x, e));
     EVALUATE(DATA("a", a, MOST), DATA("n", n, MOST));
     ck_numbers(MOST, wanted);
@@ -309,7 +307,7 @@ TEST_LOOP(activations_with_parameters, 0, 2)
     lfuse_value v, y;
     for (int i = 0; i < MOST; i++) x[i] = (i - 32) * 0.25;
     for (int with = 0; with < 2; with++) {
-        v = lfuse_input(g, "x", LFUSE_F64, 1, LFUSE_DIMS(MOST));
+        v = lfuse_input(g, "x", F64(MOST));
         if (_i) y = with ? lfuse_selu_with(v, lfuse_constant(g, 1.67326324235437728),
                                            lfuse_constant(g, 1.05070098735548049))
                          : lfuse_selu(v);
@@ -328,7 +326,7 @@ TEST(onnx_defaults)
 {
     const float x[5] = {-4, -1, 0, 1, 4};
     const double wanted[5] = {0, 0.3, 0.5, 0.7, 1};
-    lfuse_output(g, "y", lfuse_hardsigmoid_with(lfuse_input(g, "x", LFUSE_F32, 1, LFUSE_DIMS(5)),
+    lfuse_output(g, "y", lfuse_hardsigmoid_with(lfuse_input(g, "x", F32(5)),
                                                 lfuse_constant(g, 0.2), lfuse_constant(g, 0.5)));
     EVALUATE(DATA("x", x, 5));
     for (int i = 0; i < 5; i++) ck_assert_double_eq_tol((double)run.results[0].value[i], wanted[i], 1e-7);

@@ -29,7 +29,7 @@ static inline void destroy(void)
 
 static inline lfuse_value vector(const char *name, lfuse_type type, int64_t count)
 {
-    return lfuse_input(g, name, type, 1, LFUSE_DIMS(count));
+    return lfuse_input(g, name, TYPED(type, count));
 }
 
 static inline void evaluate(const lfuse__oracle_input *inputs, int count, const lfuse__oracle_options *options)

@@ -8,9 +8,9 @@ TEST(equal_code_of_any_size)
 {
     const lfuse_size n = lfuse_size_var(g, "n", 1, 1 << 30);
 
-    lfuse_output(g, "y", rig_softmax(rig_input("x", 2, LFUSE_DIMS(n, 256))));
-    lfuse_output(g, "z", rig_softmax(rig_input("w", 2, LFUSE_DIMS(1 << 20, 128))));
-    lfuse_output(g, "c", lfuse_exp(rig_input("b", 2, LFUSE_DIMS(n, 256))));
+    lfuse_output(g, "y", rig_softmax(lfuse_input(g, "x", F32(n, 256))));
+    lfuse_output(g, "z", rig_softmax(lfuse_input(g, "w", F32(1 << 20, 128))));
+    lfuse_output(g, "c", lfuse_exp(lfuse_input(g, "b", F32(n, 256))));
     rig_expect_bundled("(bundle (rows n x 256 1 (y (div %1=(exp (sub x (max x))) (sum %1)))) "
            "(rows 1048576 x 128 1 (z (div %1=(exp (sub w (max w))) (sum %1))))) (pointwise n x 256 (c (exp b)))");
     rig_make(LFUSE_NO_BUNDLES);
@@ -19,10 +19,10 @@ TEST(equal_code_of_any_size)
 
 TEST(unlike_ones_when_they_are_small)
 {
-    lfuse_output(g, "y", lfuse_exp(rig_input("x", 1, LFUSE_DIMS(8))));
-    lfuse_output(g, "z", rig_row(rig_input("w", 2, LFUSE_DIMS(4, 8)), LFUSE__REDUCE_SUM));
-    lfuse_output(g, "c", lfuse_log(rig_input("b", 1, LFUSE_DIMS(2048))));
-    lfuse_output(g, "d", lfuse_sin(rig_input("a", 1, LFUSE_DIMS(2049))));
+    lfuse_output(g, "y", lfuse_exp(lfuse_input(g, "x", F32(8))));
+    lfuse_output(g, "z", rig_row(lfuse_input(g, "w", F32(4, 8)), LFUSE__REDUCE_SUM));
+    lfuse_output(g, "c", lfuse_log(lfuse_input(g, "b", F32(2048))));
+    lfuse_output(g, "d", lfuse_sin(lfuse_input(g, "a", F32(2049))));
     rig_expect_bundled("(bundle (pointwise 8 (y (exp x))) (rows 4 x 8 1 (z (sum w))) (pointwise 2048 (c (log b)))) "
            "(pointwise 2049 (d (sin a)))");
     rig_facts.info.compute_units = 2; /* twice as much is small now */
@@ -32,12 +32,12 @@ TEST(unlike_ones_when_they_are_small)
 
 TEST(unlike_ones_of_similar_length)
 {
-    lfuse_value v = rig_input("x", 1, LFUSE_DIMS(8));
+    lfuse_value v = lfuse_input(g, "x", F32(8));
 
     for (int i = 0; i < 30; i++) v = lfuse_sin(lfuse_add(v, rig_number(i)));
     lfuse_output(g, "y", v);
-    lfuse_output(g, "z", lfuse_exp(rig_input("w", 1, LFUSE_DIMS(8))));
-    lfuse_output(g, "c", lfuse_log(rig_input("b", 1, LFUSE_DIMS(8))));
+    lfuse_output(g, "z", lfuse_exp(lfuse_input(g, "w", F32(8))));
+    lfuse_output(g, "c", lfuse_log(lfuse_input(g, "b", F32(8))));
     rig_make(0);
     ck_assert_int_eq(plan->nstages, 2);
     ck_assert_int_eq(plan->stages[1].alternatives[0].steps[0].nchildren, 2);
@@ -45,12 +45,12 @@ TEST(unlike_ones_of_similar_length)
 
 TEST(constants_are_code)
 {
-    const lfuse_value b = rig_input("b", 1, LFUSE_DIMS(1 << 20));
+    const lfuse_value b = lfuse_input(g, "b", F32(1 << 20));
 
-    lfuse_output(g, "y", lfuse_mul(rig_input("x", 1, LFUSE_DIMS(1 << 20)), rig_number(3)));
-    lfuse_output(g, "z", lfuse_mul(rig_input("w", 1, LFUSE_DIMS(1 << 20)), rig_number(4)));
+    lfuse_output(g, "y", lfuse_mul(lfuse_input(g, "x", F32(1 << 20)), rig_number(3)));
+    lfuse_output(g, "z", lfuse_mul(lfuse_input(g, "w", F32(1 << 20)), rig_number(4)));
     lfuse_output(g, "c", lfuse_mul(lfuse_exp(b), lfuse_scalar(g, "s")));
-    lfuse_output(g, "d", lfuse_mul(lfuse_exp(rig_input("a", 1, LFUSE_DIMS(1 << 20))), lfuse_scalar(g, "t")));
+    lfuse_output(g, "d", lfuse_mul(lfuse_exp(lfuse_input(g, "a", F32(1 << 20))), lfuse_scalar(g, "t")));
     rig_expect_bundled("(pointwise 1048576 (y (mul x 3))) (pointwise 1048576 (z (mul w 4))) "
            "(bundle (pointwise 1048576 (c (mul (exp b) s))) (pointwise 1048576 (d (mul (exp a) t))))");
 }
@@ -78,7 +78,7 @@ TEST(constants_of_many_are_numbers)
             for (int i = 0; i < counts[k]; i++) {
                 snprintf(names[0], sizeof *names, "x%d", i);
                 snprintf(names[1], sizeof *names, "y%d", i);
-                const lfuse_value x = rig_input(names[0], 1, LFUSE_DIMS(n)), c = rig_number(i + 2.5);
+                const lfuse_value x = lfuse_input(g, names[0], F32(n)), c = rig_number(i + 2.5);
                 lfuse_output(g, names[1], kind == 0 ? lfuse_exp(lfuse_mul(x, c)) : kind == 1 ? lfuse_div(x, c)
                                                                                  : lfuse_pow(x, c));
             }
@@ -97,7 +97,7 @@ TEST(common_constants_are_code)
     for (int i = 0; i < 6; i++) {
         snprintf(names[0], sizeof *names, "x%d", i);
         snprintf(names[1], sizeof *names, "y%d", i);
-        lfuse_output(g, names[1], lfuse_add(lfuse_mul(rig_input(names[0], 1, LFUSE_DIMS(1 << 20)), rig_number(7)),
+        lfuse_output(g, names[1], lfuse_add(lfuse_mul(lfuse_input(g, names[0], F32(1 << 20)), rig_number(7)),
                                             rig_number(i)));
     }
     rig_make(0);
@@ -110,8 +110,7 @@ TEST(common_constants_are_code)
     for (int i = 0; i < 6; i++) {
         snprintf(names[0], sizeof *names, "x%d", i);
         snprintf(names[1], sizeof *names, "y%d", i);
-        lfuse_output(g, names[1], lfuse_add(lfuse_input(g, names[0], LFUSE_I32, 1, LFUSE_DIMS(1 << 20)),
-                                            rig_number(i + 1)));
+        lfuse_output(g, names[1], lfuse_add(lfuse_input(g, names[0], I32(1 << 20)), rig_number(i + 1)));
     }
     rig_make(0);
     ck_assert_int_eq(plan->nstages, 6);
@@ -119,7 +118,7 @@ TEST(common_constants_are_code)
 
 TEST(levels_are_kept)
 {
-    const lfuse_value x = rig_input("x", 2, LFUSE_DIMS(4, 8)), w = rig_input("w", 2, LFUSE_DIMS(4, 8));
+    const lfuse_value x = lfuse_input(g, "x", F32(4, 8)), w = lfuse_input(g, "w", F32(4, 8));
     static const int columns[] = { 0 };
 
     lfuse_output(g, "y", rig_reduce(rig_softmax(x), LFUSE__REDUCE_SUM, 1, columns, 0));
@@ -136,7 +135,7 @@ TEST(split_and_stack_is_one_launch)
 {
     enum { SLICES = 16 };
     const lfuse_size rows = lfuse_size_var(g, "rows", 1, 4096);
-    const lfuse_value x = rig_input("x", 2, LFUSE_DIMS(rows, SLICES * 256)), w = rig_input("w", 2, LFUSE_DIMS(256, 1));
+    const lfuse_value x = lfuse_input(g, "x", F32(rows, SLICES * 256)), w = lfuse_input(g, "w", F32(256, 1));
     lfuse_value towers[SLICES];
 
     for (int i = 0; i < SLICES; i++)
@@ -153,7 +152,7 @@ TEST(split_and_stack_is_one_launch)
 
 TEST(updates_do_not_run_beside_their_readers)
 {
-    const lfuse_value x = rig_input("x", 1, LFUSE_DIMS(8)), w = rig_input("w", 2, LFUSE_DIMS(8, 8));
+    const lfuse_value x = lfuse_input(g, "x", F32(8)), w = lfuse_input(g, "w", F32(8, 8));
 
     /* y reads x along the rows of w, so it is no part of the kernel that updates x */
     lfuse_output(g, "y", lfuse_add(w, x));
@@ -167,7 +166,7 @@ TEST(updates_run_beside_others)
 
     for (int i = 0; i < 3; i++) {
         snprintf(name, sizeof name, "x%d", i);
-        lfuse_value x = rig_input(name, 1, LFUSE_DIMS(8 + i));
+        lfuse_value x = lfuse_input(g, name, F32(8 + i));
         lfuse_update(x, lfuse_exp(x));
     }
     rig_expect_bundled("(bundle (pointwise 8 (x0 (exp x0))) (pointwise 9 (x1 (exp x1))) (pointwise 10 (x2 (exp x2))))");
@@ -175,11 +174,10 @@ TEST(updates_run_beside_others)
 
 TEST(prepared_ones)
 {
-    const lfuse_value a = lfuse_frozen(g, "a", LFUSE_F32, 1, LFUSE_DIMS(8)), b = lfuse_frozen(g, "b", LFUSE_F32, 1,
-        LFUSE_DIMS(9));
+    const lfuse_value a = lfuse_frozen(g, "a", F32(8)), b = lfuse_frozen(g, "b", F32(9));
 
-    lfuse_output(g, "y", lfuse_mul(rig_input("x", 1, LFUSE_DIMS(8)), lfuse_exp(a)));
-    lfuse_output(g, "z", lfuse_mul(rig_input("w", 1, LFUSE_DIMS(9)), lfuse_exp(b)));
+    lfuse_output(g, "y", lfuse_mul(lfuse_input(g, "x", F32(8)), lfuse_exp(a)));
+    lfuse_output(g, "z", lfuse_mul(lfuse_input(g, "w", F32(9)), lfuse_exp(b)));
     rig_expect_bundled("(prepare (bundle (pointwise 8 (t0 (exp a))) (pointwise 9 (t1 (exp b))))) "
            "(bundle (pointwise 8 (y (mul x t0))) (pointwise 9 (z (mul w t1))))");
 }
@@ -190,7 +188,7 @@ TEST(a_few_hundred_at_most)
 
     for (int i = 0; i < 1000; i++) {
         snprintf(name, sizeof name, "x%d", i);
-        lfuse_output(g, name + 1, lfuse_exp(rig_input(name, 1, LFUSE_DIMS(8))));
+        lfuse_output(g, name + 1, lfuse_exp(lfuse_input(g, name, F32(8))));
     }
     rig_make(0);
     ck_assert_int_eq(plan->nstages, 4);

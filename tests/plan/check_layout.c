@@ -70,8 +70,7 @@ TEST(equal_shapes_are_one_axis)
 {
     lfuse_graph *g = lfuse_graph_create();
     const lfuse_size n = lfuse_size_var(g, "n", 0, 9);
-    const lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 4, LFUSE_DIMS(n, 3, 1, n)), y = lfuse_input(g, "y",
-        LFUSE_F32, 4, LFUSE_DIMS(n, 3, 1, n));
+    const lfuse_value x = lfuse_input(g, "x", F32(n, 3, 1, n)), y = lfuse_input(g, "y", F32(n, 3, 1, n));
 
     lfuse_output(g, "z", lfuse_add(x, y));
     ck_assert_int_eq(merged_rank(g, -1), 1);
@@ -80,8 +79,7 @@ TEST(equal_shapes_are_one_axis)
 TEST(a_repeated_row_keeps_two_axes)
 {
     lfuse_graph *g = lfuse_graph_create();
-    const lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 3, LFUSE_DIMS(2, 3, 4)), y = lfuse_input(g, "y", LFUSE_F32,
-        1, LFUSE_DIMS(4));
+    const lfuse_value x = lfuse_input(g, "x", F32(2, 3, 4)), y = lfuse_input(g, "y", F32(4));
 
     lfuse_output(g, "z", lfuse_add(x, y));
     ck_assert_int_eq(merged_rank(g, -1), 2);
@@ -91,8 +89,7 @@ TEST(turned_axes_do_not_merge)
 {
     lfuse_graph *g = lfuse_graph_create();
     const int turn[] = { 1, 2, 0 };
-    const lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 3, LFUSE_DIMS(2, 3, 4)), y = lfuse_input(g, "y", LFUSE_F32,
-        3, LFUSE_DIMS(3, 4, 2));
+    const lfuse_value x = lfuse_input(g, "x", F32(2, 3, 4)), y = lfuse_input(g, "y", F32(3, 4, 2));
 
     lfuse_output(g, "z", lfuse_add(lfuse_permute(x, turn), y));
     ck_assert_int_eq(merged_rank(g, -1), 2);
@@ -103,7 +100,7 @@ TEST(nothing_merges_across_a_barrier)
     lfuse_graph *g = lfuse_graph_create();
     const int last[] = { 1, 2 };
 
-    lfuse_output(g, "s", lfuse_sum(lfuse_input(g, "x", LFUSE_F32, 3, LFUSE_DIMS(2, 3, 4)), 2, last, 0));
+    lfuse_output(g, "s", lfuse_sum(lfuse_input(g, "x", F32(2, 3, 4)), 2, last, 0));
     ck_assert_int_eq(merged_rank(g, 1), 2);
 }
 

@@ -9,7 +9,7 @@ static const char *lowered(unsigned disable)
     lfuse_graph *to = NULL;
 
     rig_canonical();
-    ck_assert_msg(!lfuse__graph_lower(canonical, disable, &to), "%s", lfuse__error_message());
+    OK(lfuse__graph_lower(canonical, disable, &to));
     lfuse__strbuf_clear(&text);
     for (int32_t i = 0; i < to->nnames; i++)
         if (to->names[i].kind == LFUSE__NAME_OUTPUT) lfuse__graph_print_value(to, to->names[i].node, &text);
@@ -19,9 +19,9 @@ static const char *lowered(unsigned disable)
 
 static lfuse_value three(int axis)
 {
-    const lfuse_value x = rig_input("a", 2, LFUSE_DIMS(4, 6)), y = rig_input("b", 2, LFUSE_DIMS(4, 6));
+    const lfuse_value x = lfuse_input(g, "a", F32(4, 6)), y = lfuse_input(g, "b", F32(4, 6));
 
-    return rig_concat(rig_concat(x, y, axis), rig_input("c", 2, LFUSE_DIMS(4, 6)), axis);
+    return rig_concat(rig_concat(x, y, axis), lfuse_input(g, "c", F32(4, 6)), axis);
 }
 
 TEST_CASE("graphs", .setup = rig_setup, .teardown = rig_teardown)
@@ -35,7 +35,7 @@ TEST(functions_are_distributed)
 
 TEST(other_operands_are_sliced)
 {
-    const lfuse_value w = rig_input("w", 2, LFUSE_DIMS(12, 6)), r = rig_input("r", 1, LFUSE_DIMS(6));
+    const lfuse_value w = lfuse_input(g, "w", F32(12, 6)), r = lfuse_input(g, "r", F32(6));
 
     lfuse_output(g, "y", lfuse_mul(three(0), lfuse_exp(lfuse_add(w, r))));
     ck_assert_str_eq(lowered(0), "(concat (concat (mul a (exp (add (slice w 0 0:4:1) r))) "
@@ -45,7 +45,7 @@ TEST(other_operands_are_sliced)
 
 TEST(broadcasts_along_the_axis_repeat)
 {
-    const lfuse_value r = rig_input("r", 2, LFUSE_DIMS(4, 1));
+    const lfuse_value r = lfuse_input(g, "r", F32(4, 1));
 
     lfuse_output(g, "y", lfuse_add(three(1), r));
     ck_assert_str_eq(lowered(0), "(concat (concat (add a r) (add b r) 1) (add c r) 1)");
@@ -53,9 +53,9 @@ TEST(broadcasts_along_the_axis_repeat)
 
 TEST(two_concatenations_of_one_kind)
 {
-    const lfuse_value x = rig_concat(rig_input("x1", 1, LFUSE_DIMS(3)), rig_input("x2", 1, LFUSE_DIMS(5)), 0);
-    const lfuse_value y = rig_concat(rig_input("y1", 1, LFUSE_DIMS(3)), rig_input("y2", 1, LFUSE_DIMS(5)), 0);
-    const lfuse_value z = rig_concat(rig_input("z1", 1, LFUSE_DIMS(6)), rig_input("z2", 1, LFUSE_DIMS(2)), 0);
+    const lfuse_value x = rig_concat(lfuse_input(g, "x1", F32(3)), lfuse_input(g, "x2", F32(5)), 0);
+    const lfuse_value y = rig_concat(lfuse_input(g, "y1", F32(3)), lfuse_input(g, "y2", F32(5)), 0);
+    const lfuse_value z = rig_concat(lfuse_input(g, "z1", F32(6)), lfuse_input(g, "z2", F32(2)), 0);
 
     lfuse_output(g, "u", lfuse_mul(lfuse_add(x, y), z));
     ck_assert_str_eq(lowered(0), "(concat (mul (add x1 y1) (slice z1 0 0:3:1)) (concat "
@@ -89,12 +89,12 @@ TEST(slices_find_their_piece)
 TEST(reshapes_keep_the_pieces)
 {
     const int turn[] = { 1, 0 };
-    const lfuse_value a = rig_input("a", 2, LFUSE_DIMS(4, 6)), b = rig_input("b", 2, LFUSE_DIMS(4, 6));
+    const lfuse_value a = lfuse_input(g, "a", F32(4, 6)), b = lfuse_input(g, "b", F32(4, 6));
     const lfuse_value rows = rig_concat(a, b, 0), columns = rig_concat(a, b, 1), turned = rig_concat(b, a, 1);
 
-    lfuse_output(g, "y", lfuse_exp(lfuse_reshape(rows, 1, LFUSE_DIMS(48))));
-    lfuse_output(g, "z", lfuse_exp(lfuse_reshape(columns, 3, LFUSE_DIMS(4, 6, 2))));
-    lfuse_output(g, "v", lfuse_exp(lfuse_reshape(turned, 1, LFUSE_DIMS(48))));
+    lfuse_output(g, "y", lfuse_exp(lfuse_reshape(rows, SHAPE(48))));
+    lfuse_output(g, "z", lfuse_exp(lfuse_reshape(columns, SHAPE(4, 6, 2))));
+    lfuse_output(g, "v", lfuse_exp(lfuse_reshape(turned, SHAPE(48))));
     lfuse_output(g, "w", lfuse_exp(lfuse_permute(rows, turn)));
     ck_assert_str_eq(lowered(0), "(concat (exp (reshape a 24)) (exp (reshape b 24)) 0)"
                                 "(concat (exp (reshape a 4x3x2)) (exp (reshape b 4x3x2)) 1)"
@@ -114,19 +114,19 @@ TEST(what_is_in_memory_is_read_there)
 TEST(variable_extents)
 {
     const lfuse_size n = lfuse_size_var(g, "n", 1, 100), m = lfuse_size_var(g, "m", 1, 100);
-    const lfuse_value x = rig_input("x", 2, LFUSE_DIMS(n, 4)), y = rig_input("y", 2, LFUSE_DIMS(m, 4));
+    const lfuse_value x = lfuse_input(g, "x", F32(n, 4)), y = lfuse_input(g, "y", F32(m, 4));
     const lfuse_size both = lfuse_size_add(g, n, m);
-    const lfuse_value w = rig_input("w", 2, LFUSE_DIMS(both, 4));
+    const lfuse_value w = lfuse_input(g, "w", F32(both, 4));
 
-    lfuse_output(g, "z", lfuse_exp(lfuse_reshape(lfuse_add(rig_concat(x, y, 0), w), 1,
-                                                 LFUSE_DIMS(lfuse_size_mul(g, both, 4)))));
+    const lfuse_value sum = lfuse_add(rig_concat(x, y, 0), w);
+    lfuse_output(g, "z", lfuse_exp(lfuse_reshape(sum, SHAPE(lfuse_size_mul(g, both, 4)))));
     rig_expect("(pointwise n * 4 (z (exp (add x[i0] w[i0])))) "
            "(pointwise m * 4 (z[n * 4+i0] (exp (add y[i0] w[n * 4+i0]))))");
 }
 
 TEST(many_pieces_stay_together)
 {
-    lfuse_value x = rig_input("x", 1, LFUSE_DIMS(128)), y = lfuse_slice(x, 0, 127, 1, 1);
+    lfuse_value x = lfuse_input(g, "x", F32(128)), y = lfuse_slice(x, 0, 127, 1, 1);
 
     for (int i = 1; i < 65; i++) y = rig_concat(y, lfuse_slice(x, 0, 127 - i, 1, 1), 0);
     lfuse_output(g, "y", lfuse_exp(y));
@@ -135,7 +135,7 @@ TEST(many_pieces_stay_together)
 
 TEST(products_with_few_columns)
 {
-    const lfuse_value x = rig_input("x", 2, LFUSE_DIMS(4, 6)), w = rig_input("w", 2, LFUSE_DIMS(6, 2));
+    const lfuse_value x = lfuse_input(g, "x", F32(4, 6)), w = lfuse_input(g, "w", F32(6, 2));
 
     lfuse_output(g, "y", lfuse_matmul(lfuse_exp(x), w));
     lfuse_output(g, "z", lfuse_matmul(x, w));
@@ -146,7 +146,7 @@ TEST(products_with_few_columns)
 
 TEST(columns_that_are_read_as_rows)
 {
-    const lfuse_value x = rig_input("x", 2, LFUSE_DIMS(4, 6)), w = rig_input("w", 2, LFUSE_DIMS(6, 2));
+    const lfuse_value x = lfuse_input(g, "x", F32(4, 6)), w = lfuse_input(g, "w", F32(6, 2));
     const lfuse_value y = lfuse_relu(lfuse_matmul(lfuse_exp(x), w));
 
     lfuse_output(g, "y", lfuse_exp(lfuse_sub(y, lfuse_amax(y, 1, (const int[]){ 1 }, 1))));
@@ -156,7 +156,7 @@ TEST(columns_that_are_read_as_rows)
 
 TEST(a_product_under_two_names)
 {
-    const lfuse_value x = rig_input("x", 2, LFUSE_DIMS(4, 6)), w = rig_input("w", 2, LFUSE_DIMS(6, 2));
+    const lfuse_value x = lfuse_input(g, "x", F32(4, 6)), w = lfuse_input(g, "w", F32(6, 2));
     const lfuse_value y = lfuse_relu(lfuse_matmul(x, w));
 
     lfuse_output(g, "y", y);
@@ -166,8 +166,8 @@ TEST(a_product_under_two_names)
 
 TEST(narrow_products_with_few_columns)
 {
-    const lfuse_value x = lfuse_input(g, "x", LFUSE_F16, 2, LFUSE_DIMS(4, 6));
-    const lfuse_value w = lfuse_input(g, "w", LFUSE_F16, 2, LFUSE_DIMS(6, 1));
+    const lfuse_value x = lfuse_input(g, "x", F16(4, 6));
+    const lfuse_value w = lfuse_input(g, "w", F16(6, 1));
 
     lfuse_output(g, "y", lfuse_matmul(lfuse_exp(x), w));
     ck_assert_str_eq(lowered(0), "(f16 (sum (mul (f32 (exp x)) (f32 (permute w 1,0))) 1))");
@@ -176,18 +176,18 @@ TEST(narrow_products_with_few_columns)
 /* The case of recommendation models, in small. */
 static lfuse_value tower(lfuse_value x)
 {
-    const lfuse_value gamma = lfuse_frozen(g, g->nnodes < 8 ? "gamma" : "gamma2", LFUSE_F32, 1, LFUSE_DIMS(8));
+    const lfuse_value gamma = lfuse_frozen(g, g->nnodes < 8 ? "gamma" : "gamma2", F32(8));
 
     return lfuse_tanh(lfuse_mul(lfuse_sub(x, lfuse_mean(x, 1, (const int[]){ 1 }, 1)), gamma));
 }
 
 TEST(split_and_stack)
 {
-    const lfuse_value x = rig_input("x", 2, LFUSE_DIMS(4, 16)), w = rig_input("w", 2, LFUSE_DIMS(8, 1));
-    const lfuse_value b = rig_input("b", 1, LFUSE_DIMS(1));
+    const lfuse_value x = lfuse_input(g, "x", F32(4, 16)), w = lfuse_input(g, "w", F32(8, 1));
+    const lfuse_value b = lfuse_input(g, "b", F32(1));
     const lfuse_value parts[] = { tower(lfuse_slice(x, 1, 0, 8, 1)), tower(lfuse_slice(x, 1, 8, 8, 1)) };
-    const lfuse_value stack = rig_concat(lfuse_reshape(parts[0], 3, LFUSE_DIMS(1, 4, 8)),
-                                         lfuse_reshape(parts[1], 3, LFUSE_DIMS(1, 4, 8)), 0);
+    const lfuse_value stack = rig_concat(lfuse_reshape(parts[0], SHAPE(1, 4, 8)),
+                                         lfuse_reshape(parts[1], SHAPE(1, 4, 8)), 0);
 
     lfuse_output(g, "y", lfuse_relu(lfuse_add(lfuse_matmul(stack, w), b)));
     ck_assert_str_eq(lowered(0), "(concat (relu (add (reshape (sum (mul (tanh (mul (sub (slice x 1 0:8:1) "
@@ -201,9 +201,9 @@ TEST(split_and_stack)
 
 TEST(tables_of_different_heights)
 {
-    const lfuse_value t = rig_input("t", 2, LFUSE_DIMS(10, 8)), u = rig_input("u", 2, LFUSE_DIMS(20, 8));
-    const lfuse_value i = lfuse_input(g, "i", LFUSE_I32, 1, LFUSE_DIMS(5));
-    const lfuse_value j = lfuse_input(g, "j", LFUSE_I32, 1, LFUSE_DIMS(5));
+    const lfuse_value t = lfuse_input(g, "t", F32(10, 8)), u = lfuse_input(g, "u", F32(20, 8));
+    const lfuse_value i = lfuse_input(g, "i", I32(5));
+    const lfuse_value j = lfuse_input(g, "j", I32(5));
     const lfuse_value first = lfuse_tanh(lfuse_gather(t, i));
 
     lfuse_output(g, "y", rig_concat(first, lfuse_tanh(lfuse_gather(u, j)), 1));
@@ -215,9 +215,9 @@ TEST(tables_of_different_heights)
 static void recommend(bool split)
 {
     const lfuse_size shape[] = { 1024, 256 }, one[] = { 1, 1024, 256 };
-    const lfuse_value all = split ? rig_input("x", 2, LFUSE_DIMS(1024, 4096)) : lfuse_constant(g, 0);
-    const lfuse_value w = lfuse_frozen(g, "w", LFUSE_F32, 2, LFUSE_DIMS(256, 1));
-    const lfuse_value b = lfuse_frozen(g, "b", LFUSE_F32, 1, LFUSE_DIMS(1));
+    const lfuse_value all = split ? lfuse_input(g, "x", F32(1024, 4096)) : lfuse_constant(g, 0);
+    const lfuse_value w = lfuse_frozen(g, "w", F32(256, 1));
+    const lfuse_value b = lfuse_frozen(g, "b", F32(1));
     lfuse_value stack = all;
     char name[3][16];
 
@@ -225,9 +225,9 @@ static void recommend(bool split)
         snprintf(name[0], sizeof name[0], "x%d", i);
         snprintf(name[1], sizeof name[1], "gamma%d", i);
         snprintf(name[2], sizeof name[2], "beta%d", i);
-        lfuse_value part = split ? lfuse_slice(all, 1, 256 * i, 256, 1) : rig_input(name[0], 2, shape);
-        lfuse_value gamma = lfuse_frozen(g, name[1], LFUSE_F32, 1, LFUSE_DIMS(256));
-        lfuse_value beta = lfuse_frozen(g, name[2], LFUSE_F32, 1, LFUSE_DIMS(256));
+        lfuse_value part = split ? lfuse_slice(all, 1, 256 * i, 256, 1) : lfuse_input(g, name[0], LFUSE_F32, 2, shape);
+        lfuse_value gamma = lfuse_frozen(g, name[1], F32(256));
+        lfuse_value beta = lfuse_frozen(g, name[2], F32(256));
         part = lfuse_tanh(lfuse_layernorm(part, 1, gamma, beta, 1e-5));
         stack = i ? rig_concat(stack, lfuse_reshape(part, 3, one), 0) : lfuse_reshape(part, 3, one);
     }
@@ -257,7 +257,7 @@ TEST_LOOP(the_stack_case, 0, 2)
 /* The product is of all rows of three axes: lfuse_matmul sees them as one axis, the kernel that makes them does not. */
 TEST_LOOP(the_stack_case_combined, 1, 3)
 {
-    const lfuse_value x = rig_input("x", 3, LFUSE_DIMS(16, 1024, 256)), w = rig_input("w", 2, LFUSE_DIMS(256, _i));
+    const lfuse_value x = lfuse_input(g, "x", F32(16, 1024, 256)), w = lfuse_input(g, "w", F32(256, _i));
     const lfuse_value y = lfuse_tanh(lfuse_layernorm(x, 1, lfuse_none(), lfuse_none(), 1e-5));
 
     lfuse_output(g, "y", lfuse_relu(lfuse_matmul(y, w)));
@@ -279,10 +279,10 @@ TEST(the_embedding_case)
         snprintf(name[1], sizeof name[1], "gamma%d", i);
         snprintf(name[2], sizeof name[2], "beta%d", i);
         snprintf(name[3], sizeof name[3], "i%d", i);
-        lfuse_value gamma = lfuse_frozen(g, name[1], LFUSE_F32, 1, LFUSE_DIMS(64));
-        lfuse_value beta = lfuse_frozen(g, name[2], LFUSE_F32, 1, LFUSE_DIMS(64));
-        lfuse_value part = lfuse_gather(lfuse_frozen(g, name[0], LFUSE_F32, 2, LFUSE_DIMS(1000 * (i + 1), 64)),
-                                  lfuse_input(g, name[3], LFUSE_I32, 1, LFUSE_DIMS(2048)));
+        lfuse_value gamma = lfuse_frozen(g, name[1], F32(64));
+        lfuse_value beta = lfuse_frozen(g, name[2], F32(64));
+        lfuse_value part = lfuse_gather(lfuse_frozen(g, name[0], F32(1000 * (i + 1), 64)),
+                                  lfuse_input(g, name[3], I32(2048)));
         part = lfuse_tanh(lfuse_layernorm(part, 1, gamma, beta, 1e-5));
         y = i ? rig_concat(y, part, 1) : part;
     }

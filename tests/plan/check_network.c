@@ -29,7 +29,7 @@ static lfuse_value frozen(const char *letter, int i, lfuse_type type, int rank, 
 /* relu(x w + b) */
 static lfuse_value layer(lfuse_value x, int i, lfuse_size k, lfuse_size n)
 {
-    lfuse_value w = frozen("w", i, LFUSE_F32, 2, LFUSE_DIMS(k, n)), b = frozen("b", i, LFUSE_F32, 1, LFUSE_DIMS(n));
+    lfuse_value w = frozen("w", i, F32(k, n)), b = frozen("b", i, F32(n));
     return lfuse_relu(lfuse_add(lfuse_matmul(x, w), b));
 }
 
@@ -62,7 +62,7 @@ static void expect(int count, int layers)
 
 static lfuse_value input(lfuse_size rows)
 {
-    return rig_input("x", 2, LFUSE_DIMS(rows, WIDTH));
+    return lfuse_input(g, "x", F32(rows, WIDTH));
 }
 
 TEST_CASE("chains", .setup = rig_setup, .teardown = rig_teardown)
@@ -94,8 +94,8 @@ TEST(other_epilogues)
     gpu();
     lfuse_value x = input(8);
     for (int i = 0; i < 3; i++)
-        x = lfuse_gelu(lfuse_mul(lfuse_matmul(x, frozen("w", i, LFUSE_F32, 2, LFUSE_DIMS(WIDTH, WIDTH))),
-                                 frozen("s", i, LFUSE_F32, 1, LFUSE_DIMS(WIDTH))));
+        x = lfuse_gelu(lfuse_mul(lfuse_matmul(x, frozen("w", i, F32(WIDTH, WIDTH))),
+                                 frozen("s", i, F32(WIDTH))));
     lfuse_output(g, "y", x);
     expect(1, 3);
     ck_assert_int_eq(plan->stages[0].covers, plan->nstages);
@@ -122,7 +122,7 @@ static const lfuse__step *only_network(void)
 TEST(unlike_end)
 {
     gpu();
-    lfuse_output(g, "y", lfuse_matmul(chain(input(2), 0, 3), frozen("w", 3, LFUSE_F32, 2, LFUSE_DIMS(WIDTH, 10))));
+    lfuse_output(g, "y", lfuse_matmul(chain(input(2), 0, 3), frozen("w", 3, F32(WIDTH, 10))));
     expect(1, 4);
     const lfuse__step *network = only_network();
     ck_assert_int_eq(network->body.nstores, 2);
@@ -135,9 +135,9 @@ TEST(unlike_end)
 /* x w s + b, which has an operand more than relu(x w + b), in front of it and behind it. */
 static lfuse_value scaled(lfuse_value x, int i)
 {
-    lfuse_value w = frozen("w", i, LFUSE_F32, 2, LFUSE_DIMS(WIDTH, WIDTH));
-    lfuse_value s = frozen("s", i, LFUSE_F32, 1, LFUSE_DIMS(WIDTH));
-    lfuse_value b = frozen("b", i, LFUSE_F32, 1, LFUSE_DIMS(WIDTH));
+    lfuse_value w = frozen("w", i, F32(WIDTH, WIDTH));
+    lfuse_value s = frozen("s", i, F32(WIDTH));
+    lfuse_value b = frozen("b", i, F32(WIDTH));
     return lfuse_add(lfuse_mul(lfuse_matmul(x, w), s), b);
 }
 
@@ -175,7 +175,7 @@ TEST(many_epilogues)
     lfuse_value x = layer(input(2), 0, WIDTH, WIDTH);
     x = scaled(x, 1);
     x = lfuse_tanh(scaled(x, 2));
-    x = lfuse_matmul(x, frozen("w", 3, LFUSE_F32, 2, LFUSE_DIMS(WIDTH, WIDTH)));
+    x = lfuse_matmul(x, frozen("w", 3, F32(WIDTH, WIDTH)));
     x = lfuse_exp(scaled(x, 4));
     lfuse_output(g, "y", layer(x, 5, WIDTH, WIDTH));
     expect(2, 6);
@@ -187,7 +187,7 @@ TEST(many_places)
     gpu();
     lfuse_value x = input(2);
     for (int i = 0; i < 12; i++) x = scaled(x, i);
-    lfuse_output(g, "y", lfuse_matmul(x, frozen("w", 12, LFUSE_F32, 2, LFUSE_DIMS(WIDTH, WIDTH))));
+    lfuse_output(g, "y", lfuse_matmul(x, frozen("w", 12, F32(WIDTH, WIDTH))));
     expect(1, 12);
 }
 
@@ -245,7 +245,7 @@ TEST(numbers)
     const lfuse_value slope = lfuse_scalar(g, "slope"), rest = lfuse_scalar(g, "rest");
     lfuse_value x = input(4);
     for (int i = 0; i < 3; i++) {
-        x = lfuse_matmul(x, frozen("w", i, LFUSE_F32, 2, LFUSE_DIMS(WIDTH, WIDTH)));
+        x = lfuse_matmul(x, frozen("w", i, F32(WIDTH, WIDTH)));
         x = lfuse_max(x, lfuse_mul(x, i < 2 ? slope : rest));
     }
     lfuse_output(g, "y", x);
@@ -302,9 +302,9 @@ TEST(of_the_vendor)
 TEST(narrow_types)
 {
     gpu();
-    lfuse_value x = lfuse_input(g, "x", LFUSE_F16, 2, LFUSE_DIMS(4, WIDTH));
+    lfuse_value x = lfuse_input(g, "x", F16(4, WIDTH));
     for (int i = 0; i < 3; i++)
-        x = lfuse_relu(lfuse_matmul(x, frozen("w", i, LFUSE_F16, 2, LFUSE_DIMS(WIDTH, WIDTH))));
+        x = lfuse_relu(lfuse_matmul(x, frozen("w", i, F16(WIDTH, WIDTH))));
     lfuse_output(g, "y", x);
     expect(1, 3);
     rig_facts.info.cache_bytes = 2 * 3 * WIDTH * WIDTH * 2 - 8; /* of half the size */
@@ -318,8 +318,8 @@ TEST(mixed_types)
 {
     lfuse_value w[3];
     gpu();
-    lfuse_value x = lfuse_input(g, "x", LFUSE_F16, 2, LFUSE_DIMS(4, WIDTH));
-    for (int i = 0; i < 3; i++) w[i] = frozen("w", i, LFUSE_BF16, 2, LFUSE_DIMS(WIDTH, WIDTH));
+    lfuse_value x = lfuse_input(g, "x", F16(4, WIDTH));
+    for (int i = 0; i < 3; i++) w[i] = frozen("w", i, BF16(WIDTH, WIDTH));
     for (int i = 0; i < 3; i++) x = lfuse_relu(lfuse_matmul_as(x, w[i], LFUSE_F16, LFUSE_PRECISION_FULL));
     lfuse_output(g, "y", x);
     expect(0, 0);
@@ -330,8 +330,8 @@ TEST(beside_bundles)
 {
     gpu();
     lfuse_output(g, "y", chain(input(4), 0, 3));
-    lfuse_output(g, "z", lfuse_exp(rig_input("u", 1, LFUSE_DIMS(7))));
-    lfuse_output(g, "v", lfuse_exp(rig_input("t", 1, LFUSE_DIMS(9))));
+    lfuse_output(g, "z", lfuse_exp(lfuse_input(g, "u", F32(7))));
+    lfuse_output(g, "v", lfuse_exp(lfuse_input(g, "t", F32(9))));
     expect(1, 3);
     ck_assert(strstr(text.data, "(bundle ") != NULL);
     rig_check_order();

@@ -6,7 +6,7 @@ TEST_CASE("alternatives", .setup = rig_setup, .teardown = rig_teardown)
 
 TEST(one_row_step_a_sweep)
 {
-    lfuse_output(g, "y", rig_softmax(rig_input("x", 2, LFUSE_DIMS(2, 100000))));
+    lfuse_output(g, "y", rig_softmax(lfuse_input(g, "x", F32(2, 100000))));
     rig_expect("(rows 2 x 100000 1 (y (div %1=(exp (sub x (max x))) (sum %1))))");
     ck_assert_str_eq(rig_alternative(0, 1), "phases: (rows 2 x 100000 1 (t0 (max x))) "
                                             "(rows 2 x 100000 1 (t1 (sum (exp (sub x t0))))) "
@@ -20,10 +20,10 @@ TEST(bounds_tell_whether_it_is_made)
 {
     const lfuse_size n = lfuse_size_var(g, "n", 1, 1 << 20);
 
-    lfuse_output(g, "a", rig_softmax(rig_input("x", 2, LFUSE_DIMS(n, 1024))));
-    lfuse_output(g, "b", rig_softmax(rig_input("z", 2, LFUSE_DIMS(64, n))));
-    lfuse_output(g, "c", rig_softmax(rig_input("w", 2, LFUSE_DIMS(2, n))));
-    lfuse_output(g, "d", rig_row(rig_input("v", 2, LFUSE_DIMS(2, n)), LFUSE__REDUCE_SUM));
+    lfuse_output(g, "a", rig_softmax(lfuse_input(g, "x", F32(n, 1024))));
+    lfuse_output(g, "b", rig_softmax(lfuse_input(g, "z", F32(64, n))));
+    lfuse_output(g, "c", rig_softmax(lfuse_input(g, "w", F32(2, n))));
+    lfuse_output(g, "d", rig_row(lfuse_input(g, "v", F32(2, n)), LFUSE__REDUCE_SUM));
     rig_make(LFUSE_NO_BUNDLES);
     ck_assert_int_eq(plan->nstages, 4);
     ck_assert_int_eq(plan->stages[0].nalternatives, 1); /* short rows */
@@ -36,7 +36,7 @@ TEST(bounds_tell_whether_it_is_made)
 
 TEST(a_norm_of_everything)
 {
-    const lfuse_value x = rig_input("x", 2, LFUSE_DIMS(8192, 8192));
+    const lfuse_value x = lfuse_input(g, "x", F32(8192, 8192));
     const lfuse_value n = lfuse_sqrt(rig_reduce(lfuse_mul(x, x), LFUSE__REDUCE_SUM, 2, (const int[]){ 0, 1 }, 0));
 
     lfuse_output(g, "n", n);
@@ -48,7 +48,7 @@ TEST(a_norm_of_everything)
 
 TEST(columns_keep_the_order_of_memory)
 {
-    const lfuse_value x = rig_input("x", 2, LFUSE_DIMS(100000, 64));
+    const lfuse_value x = lfuse_input(g, "x", F32(100000, 64));
 
     lfuse_output(g, "y", lfuse_sub(x, rig_reduce(x, LFUSE__REDUCE_MAX, 1, (const int[]){ 0 }, 1)));
     rig_facts.simd = 32;
@@ -62,7 +62,7 @@ TEST(columns_keep_the_order_of_memory)
 
 TEST(elements_go_with_their_sweep)
 {
-    const lfuse_value x = rig_input("x", 2, LFUSE_DIMS(2, 100000)), e = lfuse_exp(x), s = rig_row(e, LFUSE__REDUCE_SUM);
+    const lfuse_value x = lfuse_input(g, "x", F32(2, 100000)), e = lfuse_exp(x), s = rig_row(e, LFUSE__REDUCE_SUM);
 
     lfuse_output(g, "e", e);
     lfuse_output(g, "v", rig_row(lfuse_div(e, s), LFUSE__REDUCE_MAX));
@@ -73,7 +73,7 @@ TEST(elements_go_with_their_sweep)
 
 TEST(updates_are_stored_last)
 {
-    const lfuse_value x = rig_input("x", 2, LFUSE_DIMS(2, 100000));
+    const lfuse_value x = lfuse_input(g, "x", F32(2, 100000));
 
     lfuse_update(x, rig_softmax(x));
     rig_expect("(rows 2 x 100000 1 (x (div %1=(exp (sub x (max x))) (sum %1))))");

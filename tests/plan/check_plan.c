@@ -5,7 +5,7 @@
 
 static lfuse_value vector(const char *name)
 {
-    return lfuse_input(g, name, LFUSE_F32, 1, LFUSE_DIMS(8));
+    return lfuse_input(g, name, F32(8));
 }
 
 /* ---- numbers.c, views.c ---- */
@@ -27,8 +27,8 @@ TEST(numbers_become_slots)
 TEST(views_are_axes)
 {
     const int turn[] = { 2, 0, 1 };
-    const lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 3, LFUSE_DIMS(2, 3, 4));
-    const lfuse_value r = lfuse_input(g, "r", LFUSE_F32, 2, LFUSE_DIMS(3, 1));
+    const lfuse_value x = lfuse_input(g, "x", F32(2, 3, 4));
+    const lfuse_value r = lfuse_input(g, "r", F32(3, 1));
 
     lfuse_output(g, "y", lfuse_add(lfuse_permute(x, turn), lfuse_transpose(r)));
     rig_expect("(pointwise 4 x 2 x 3 (y (add x r)))");
@@ -58,7 +58,7 @@ TEST(fusion_can_be_switched_off)
 TEST(what_is_read_later_is_computed_later)
 {
     const int last[] = { -1 };
-    const lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(4, 8));
+    const lfuse_value x = lfuse_input(g, "x", F32(4, 8));
     const lfuse_value s = lfuse_sum(x, 1, last, 1);
 
     /* sigmoid(x) joins the division, though nothing keeps it from running before the sum */
@@ -69,7 +69,7 @@ TEST(what_is_read_later_is_computed_later)
 TEST(no_cycle_through_a_sum)
 {
     const int last[] = { -1 };
-    const lfuse_value e = lfuse_exp(lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(4, 8)));
+    const lfuse_value e = lfuse_exp(lfuse_input(g, "x", F32(4, 8)));
 
     lfuse_output(g, "y", lfuse_div(e, lfuse_sum(e, 1, last, 1)));
     rig_expect_without(LFUSE_NO_ROW_FUSION, "(pointwise 4 x 8 (t0 (exp x))) (rows 4 x 8 1 (t1 (sum t0))) "
@@ -78,7 +78,7 @@ TEST(no_cycle_through_a_sum)
 
 TEST(smaller_shapes_are_steps_and_single_numbers_are_not)
 {
-    const lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(4, 8)), r = vector("r");
+    const lfuse_value x = lfuse_input(g, "x", F32(4, 8)), r = vector("r");
     const lfuse_value one = lfuse_input(g, "one", LFUSE_F32, 0, NULL);
 
     lfuse_output(g, "y", lfuse_mul(lfuse_add(x, lfuse_exp(r)), lfuse_sqrt(one)));
@@ -87,8 +87,7 @@ TEST(smaller_shapes_are_steps_and_single_numbers_are_not)
 
 TEST(a_permuted_producer_joins_its_only_reader)
 {
-    const lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(4, 8)), z = lfuse_input(g, "z", LFUSE_F32, 2,
-        LFUSE_DIMS(8, 4));
+    const lfuse_value x = lfuse_input(g, "x", F32(4, 8)), z = lfuse_input(g, "z", F32(8, 4));
 
     lfuse_output(g, "y", lfuse_add(lfuse_transpose(lfuse_exp(x)), z));
     lfuse_output(g, "t", lfuse_transpose(lfuse_tanh(x)));
@@ -142,9 +141,8 @@ TEST(many_results_are_split)
 static void dense(lfuse_type type, lfuse_value (*activation)(lfuse_value))
 {
     const lfuse_size batch = lfuse_size_var(g, "batch", 1, 4096);
-    const lfuse_value x = lfuse_input(g, "x", type, 2, LFUSE_DIMS(batch, 512));
-    const lfuse_value w = lfuse_frozen(g, "w", type, 2, LFUSE_DIMS(512, 512)), b = lfuse_frozen(g, "b", type, 1,
-        LFUSE_DIMS(512));
+    const lfuse_value x = lfuse_input(g, "x", TYPED(type, batch, 512));
+    const lfuse_value w = lfuse_frozen(g, "w", TYPED(type, 512, 512)), b = lfuse_frozen(g, "b", TYPED(type, 512));
 
     lfuse_output(g, "y", activation(lfuse_add(lfuse_matmul(x, w), b)));
 }
@@ -164,9 +162,9 @@ TEST(a_dense_layer)
 TEST(a_batch_of_products)
 {
     const lfuse_size n = lfuse_size_var(g, "n", 1, 64);
-    const lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 4, LFUSE_DIMS(n, 3, 4, 5));
-    const lfuse_value w = lfuse_input(g, "w", LFUSE_F32, 3, LFUSE_DIMS(3, 5, 6));
-    const lfuse_value b = lfuse_input(g, "b", LFUSE_F32, 1, LFUSE_DIMS(6));
+    const lfuse_value x = lfuse_input(g, "x", F32(n, 3, 4, 5));
+    const lfuse_value w = lfuse_input(g, "w", F32(3, 5, 6));
+    const lfuse_value b = lfuse_input(g, "b", F32(6));
 
     lfuse_output(g, "y", lfuse_relu(lfuse_add(lfuse_matmul(x, w), b)));
     rig_expect("(gemm n x 3 of 4 x 6 x 5 (relu (add acc b)))");
@@ -197,8 +195,7 @@ TEST(narrow_products_can_be_widened)
 
 TEST(a_product_that_is_read_twice_keeps_its_value)
 {
-    const lfuse_value m = lfuse_matmul(lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(4, 4)), lfuse_input(g, "w",
-        LFUSE_F32, 2, LFUSE_DIMS(4, 4)));
+    const lfuse_value m = lfuse_matmul(lfuse_input(g, "x", F32(4, 4)), lfuse_input(g, "w", F32(4, 4)));
 
     lfuse_output(g, "m", m);
     lfuse_output(g, "y", lfuse_relu(m));
@@ -207,8 +204,7 @@ TEST(a_product_that_is_read_twice_keeps_its_value)
 
 TEST(more_than_a_tail_goes_into_the_kernel)
 {
-    const lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(4, 4)), w = lfuse_input(g, "w", LFUSE_F32, 2,
-        LFUSE_DIMS(4, 4));
+    const lfuse_value x = lfuse_input(g, "x", F32(4, 4)), w = lfuse_input(g, "w", F32(4, 4));
 
     lfuse_output(g, "y", lfuse_add(lfuse_relu(lfuse_matmul(x, w)), x));
     rig_expect("(gemm 4 x 4 x 4 acc) (pointwise 4 x 4 (y (add (relu t0) x)))");
@@ -217,9 +213,8 @@ TEST(more_than_a_tail_goes_into_the_kernel)
 TEST(a_whole_gemm)
 {
     const lfuse_size m = lfuse_size_var(g, "m", 0, INT64_MAX), n = lfuse_size_var(g, "n", 0, INT64_MAX);
-    const lfuse_value a = lfuse_input(g, "a", LFUSE_F32, 2, LFUSE_DIMS(m, 3)), b = lfuse_input(g, "b", LFUSE_F32, 2,
-        LFUSE_DIMS(n, 3));
-    const lfuse_value c = lfuse_input(g, "c", LFUSE_F32, 2, LFUSE_DIMS(m, n));
+    const lfuse_value a = lfuse_input(g, "a", F32(m, 3)), b = lfuse_input(g, "b", F32(n, 3));
+    const lfuse_value c = lfuse_input(g, "c", F32(m, n));
 
     lfuse_update(c, lfuse_add(lfuse_mul(lfuse_matmul(a, lfuse_transpose(b)), lfuse_scalar(g, "alpha")),
                               lfuse_mul(c, lfuse_scalar(g, "beta"))));
@@ -235,8 +230,7 @@ TEST(a_whole_gemm)
 
 TEST(what_stays_is_prepared)
 {
-    const lfuse_value w = lfuse_frozen(g, "w", LFUSE_F32, 2, LFUSE_DIMS(4, 4)), x = lfuse_input(g, "x", LFUSE_F32,
-        2, LFUSE_DIMS(4, 4));
+    const lfuse_value w = lfuse_frozen(g, "w", F32(4, 4)), x = lfuse_input(g, "x", F32(4, 4));
     const lfuse_value p = lfuse_exp(lfuse_mul(w, rig_number(2)));
 
     lfuse_output(g, "p", p);
@@ -302,7 +296,7 @@ TEST(crossed_updates)
 
 TEST(a_transposed_update)
 {
-    const lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(8, 8));
+    const lfuse_value x = lfuse_input(g, "x", F32(8, 8));
 
     lfuse_update(x, lfuse_add(lfuse_transpose(x), x));
     rig_expect("(pointwise 8 x 8 (t0 (add x x))) (pointwise 8 x 8 (x t0))");
@@ -310,7 +304,7 @@ TEST(a_transposed_update)
 
 TEST(a_product_into_its_operand)
 {
-    const lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(8, 8));
+    const lfuse_value x = lfuse_input(g, "x", F32(8, 8));
 
     lfuse_update(x, lfuse_matmul(x, x));
     rig_expect("(gemm 8 x 8 x 8 acc) (pointwise 8 x 8 (x t0))");
@@ -318,11 +312,11 @@ TEST(a_product_into_its_operand)
 
 TEST(outputs_that_are_inputs)
 {
-    const lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(2, 3));
+    const lfuse_value x = lfuse_input(g, "x", F32(2, 3));
 
     lfuse_output(g, "y", x);
     lfuse_output(g, "t", lfuse_transpose(x));
-    lfuse_output(g, "c", lfuse_broadcast_to(lfuse_cast(rig_number(3), LFUSE_F32), 1, LFUSE_DIMS(2)));
+    lfuse_output(g, "c", lfuse_broadcast_to(lfuse_cast(rig_number(3), LFUSE_F32), SHAPE(2)));
     rig_expect("(pointwise 2 x 3 (y x)) (pointwise 3 x 2 (t x)) (pointwise 2 (c 3))");
 }
 
@@ -334,7 +328,7 @@ TEST(capabilities_are_asked)
     lfuse__plan_body *none;
 
     rig_facts.info.f64 = 0;
-    lfuse_output(g, "y", lfuse_neg(lfuse_input(g, "x", LFUSE_F64, 1, LFUSE_DIMS(2))));
+    lfuse_output(g, "y", lfuse_neg(lfuse_input(g, "x", F64(2))));
     rig_canonical();
     ck_assert_int_eq(lfuse__plan_make(canonical, &rig_facts, &lfuse__products_advice, NULL, &none), LFUSE_ERR_TYPE);
     rig_facts.info.f64 = 1;

@@ -17,10 +17,10 @@ static void on_gpu(lfuse__products products)
 /* The gradient behind an activation, of m rows. */
 static lfuse_value gradient(lfuse_type type, lfuse_size m)
 {
-    const lfuse_value x = lfuse_input(g, "x", type, 2, LFUSE_DIMS(m, 256));
-    const lfuse_value w = lfuse_input(g, "w", type, 2, LFUSE_DIMS(384, 256));
+    const lfuse_value x = lfuse_input(g, "x", TYPED(type, m, 256));
+    const lfuse_value w = lfuse_input(g, "w", TYPED(type, 384, 256));
 
-    z = lfuse_input(g, "z", type, 2, LFUSE_DIMS(m, 384));
+    z = lfuse_input(g, "z", TYPED(type, m, 384));
     return lfuse_mul(lfuse_matmul(x, lfuse_transpose(w)), z);
 }
 
@@ -77,8 +77,8 @@ TEST(the_sum_alone)
 
 TEST(of_the_product_itself)
 {
-    const lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(512, 256));
-    const lfuse_value y = lfuse_matmul(x, lfuse_input(g, "w", LFUSE_F32, 2, LFUSE_DIMS(256, 384)));
+    const lfuse_value x = lfuse_input(g, "x", F32(512, 256));
+    const lfuse_value y = lfuse_matmul(x, lfuse_input(g, "w", F32(256, 384)));
 
     on_gpu(LFUSE__PRODUCTS_PORTABLE);
     both(y);
@@ -87,7 +87,7 @@ TEST(of_the_product_itself)
 
 TEST(behind_the_sum)
 {
-    const lfuse_value b = lfuse_input(g, "b", LFUSE_F32, 1, LFUSE_DIMS(384));
+    const lfuse_value b = lfuse_input(g, "b", F32(384));
     const lfuse_value d = gradient(LFUSE_F32, lfuse_size_var(g, "n", 1, 4096));
 
     on_gpu(LFUSE__PRODUCTS_PORTABLE);
@@ -132,7 +132,7 @@ TEST(measured)
 
     on_gpu(LFUSE__PRODUCTS_TUNED);
     both(gradient(LFUSE_F32, 512));
-    ck_assert_int_eq(lfuse__plan_make(g, &rig_facts, &lfuse__products_advice, &options, &made), LFUSE_OK);
+    OK(lfuse__plan_make(g, &rig_facts, &lfuse__products_advice, &options, &made));
     ck_assert_int_eq(made->nstages, 2);
     lfuse__plan_free(made);
 }
@@ -140,8 +140,8 @@ TEST(measured)
 /* Rows of a tile lie apart: they are read along k. */
 TEST(stored_by_columns)
 {
-    const lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(256, 512));
-    const lfuse_value w = lfuse_input(g, "w", LFUSE_F32, 2, LFUSE_DIMS(256, 384));
+    const lfuse_value x = lfuse_input(g, "x", F32(256, 512));
+    const lfuse_value w = lfuse_input(g, "w", F32(256, 384));
 
     on_gpu(LFUSE__PRODUCTS_PORTABLE);
     both(lfuse_matmul(lfuse_transpose(x), w));

@@ -7,15 +7,15 @@ static lfuse_value w, s; /* the operand's parts: bytes [8, 20], one number a col
 
 static lfuse_value weights(void)
 {
-    w = lfuse_input(g, "w", LFUSE_I8, 2, LFUSE_DIMS(8, 20));
-    s = lfuse_input(g, "s", LFUSE_F32, 1, LFUSE_DIMS(20));
+    w = lfuse_input(g, "w", I8(8, 20));
+    s = lfuse_input(g, "s", F32(20));
     return lfuse_mul(lfuse_cast(w, LFUSE_F32), s);
 }
 
 static lfuse_value rows_of(lfuse_size rows)
 {
     rig_facts.vector_lanes = true;
-    return lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(rows, 8));
+    return lfuse_input(g, "x", F32(rows, 8));
 }
 
 static void by_a_maker(void)
@@ -32,7 +32,7 @@ TEST_CASE("prologues", .setup = rig_setup, .teardown = rig_teardown)
 
 TEST(thin)
 {
-    const lfuse_value x = rows_of(16), b = lfuse_input(g, "b", LFUSE_F32, 1, LFUSE_DIMS(20));
+    const lfuse_value x = rows_of(16), b = lfuse_input(g, "b", F32(20));
 
     lfuse_output(g, "y", lfuse_relu(lfuse_add(lfuse_matmul(x, weights()), b)));
     rig_expect("(gemm 16 x 20 x 8 (right (mul (f32 w) s)) (relu (add acc b)))");
@@ -70,7 +70,7 @@ TEST(wanted_by_others)
 
 TEST(read_twice)
 {
-    const lfuse_value x = rows_of(4), v = weights(), z = lfuse_input(g, "z", LFUSE_F32, 2, LFUSE_DIMS(3, 8));
+    const lfuse_value x = rows_of(4), v = weights(), z = lfuse_input(g, "z", F32(3, 8));
 
     lfuse_output(g, "y", lfuse_matmul(x, v));
     lfuse_output(g, "q", lfuse_matmul(z, v));
@@ -80,7 +80,7 @@ TEST(read_twice)
 /* What stays is made once. */
 TEST(frozen)
 {
-    const lfuse_value x = rows_of(4), f = lfuse_frozen(g, "f", LFUSE_I8, 2, LFUSE_DIMS(8, 20));
+    const lfuse_value x = rows_of(4), f = lfuse_frozen(g, "f", I8(8, 20));
 
     lfuse_output(g, "y", lfuse_matmul(x, lfuse_cast(f, LFUSE_F32)));
     rig_expect("(prepare (pointwise 8 x 20 (t0 (f32 f)))) (gemm 4 x 20 x 8 acc)");
@@ -88,8 +88,8 @@ TEST(frozen)
 
 TEST(transposed)
 {
-    const lfuse_value x = rows_of(4), v = lfuse_input(g, "v", LFUSE_F32, 2, LFUSE_DIMS(20, 8));
-    const lfuse_value r = lfuse_input(g, "r", LFUSE_F32, 2, LFUSE_DIMS(20, 1));
+    const lfuse_value x = rows_of(4), v = lfuse_input(g, "v", F32(20, 8));
+    const lfuse_value r = lfuse_input(g, "r", F32(20, 1));
 
     lfuse_output(g, "y", lfuse_matmul(x, lfuse_transpose(lfuse_mul(v, r))));
     rig_expect("(gemm 4 x 20 x 8 (right (mul v r)) acc)");
@@ -99,7 +99,7 @@ TEST(transposed)
 /* The left one of few columns: where it is not packed. */
 TEST(few_columns)
 {
-    const lfuse_value x = rows_of(40), v = lfuse_input(g, "v", LFUSE_F32, 2, LFUSE_DIMS(8, 12));
+    const lfuse_value x = rows_of(40), v = lfuse_input(g, "v", F32(8, 12));
 
     lfuse_output(g, "y", lfuse_matmul(lfuse_exp(x), v));
     rig_expect("(pointwise 40 x 8 (t0 (exp x))) (gemm 40 x 12 x 8 acc)");
@@ -110,8 +110,8 @@ TEST(few_columns)
 /* Each group makes all of it: light work alone, and not where the result goes on to a product. */
 TEST(few_rows)
 {
-    const lfuse_value x = rows_of(4), v = lfuse_input(g, "v", LFUSE_F32, 2, LFUSE_DIMS(8, 20));
-    const lfuse_value z = lfuse_input(g, "z", LFUSE_F32, 2, LFUSE_DIMS(4, 8));
+    const lfuse_value x = rows_of(4), v = lfuse_input(g, "v", F32(8, 20));
+    const lfuse_value z = lfuse_input(g, "z", F32(4, 8));
     const lfuse_value p = lfuse_matmul(lfuse_abs(x), v), e = lfuse_matmul(lfuse_exp(z), v);
 
     lfuse_output(g, "p", p);
@@ -121,8 +121,8 @@ TEST(few_rows)
 
 TEST(another_product_follows)
 {
-    const lfuse_value x = rows_of(4), v = lfuse_input(g, "v", LFUSE_F32, 2, LFUSE_DIMS(8, 20));
-    const lfuse_value u = lfuse_input(g, "u", LFUSE_F32, 2, LFUSE_DIMS(20, 20));
+    const lfuse_value x = rows_of(4), v = lfuse_input(g, "v", F32(8, 20));
+    const lfuse_value u = lfuse_input(g, "u", F32(20, 20));
 
     lfuse_output(g, "y", lfuse_matmul(lfuse_relu(lfuse_matmul(lfuse_abs(x), v)), u));
     rig_expect("(pointwise 4 x 8 (t0 (abs x))) (gemm 4 x 20 x 8 (relu acc)) (gemm 4 x 20 x 20 acc)");
@@ -141,7 +141,7 @@ TEST(beside_a_maker)
 
 TEST(a_maker_of_few_rows)
 {
-    const lfuse_value x = rows_of(1), v = lfuse_input(g, "v", LFUSE_F32, 2, LFUSE_DIMS(8, 1000));
+    const lfuse_value x = rows_of(1), v = lfuse_input(g, "v", F32(8, 1000));
 
     by_a_maker();
     lfuse_output(g, "y", lfuse_matmul(lfuse_abs(x), v));
@@ -158,7 +158,7 @@ TEST(measured)
 
     lfuse_output(g, "y", lfuse_matmul(rows_of(4), weights()));
     by_a_maker();
-    ck_assert_int_eq(lfuse__plan_make(g, &rig_facts, &lfuse__products_advice, &options, &both), LFUSE_OK);
+    OK(lfuse__plan_make(g, &rig_facts, &lfuse__products_advice, &options, &both));
     for (i = 0; i < both->nstages; i++) made += both->stages[i].alternatives[0].steps[0].product.prologue[1];
     ck_assert_int_eq(both->nstages, 2);
     ck_assert_int_eq(made, 0);
@@ -174,14 +174,14 @@ TEST(too_many_operands)
     y = lfuse_matmul(x, v);
     for (i = 0; i < 9; i++) {
         const char name[] = { (char)('a' + i), '\0' };
-        y = lfuse_add(y, rig_input(name, 2, LFUSE_DIMS(4, 20)));
+        y = lfuse_add(y, lfuse_input(g, name, F32(4, 20)));
     }
     lfuse_output(g, "y", y);
     rig_make(0);
     ck_assert_msg(strstr(text.data, "(right "), "%s", text.data);
     for (; i < 11; i++) {
         const char name[] = { (char)('a' + i), '\0' };
-        y = lfuse_add(y, rig_input(name, 2, LFUSE_DIMS(4, 20)));
+        y = lfuse_add(y, lfuse_input(g, name, F32(4, 20)));
     }
     lfuse_output(g, "z", y);
     rig_make(0);

@@ -7,7 +7,7 @@ static const int first[] = { 0 };
 
 static lfuse_value matrix(const char *name)
 {
-    return rig_input(name, 2, LFUSE_DIMS(4, 8));
+    return lfuse_input(g, name, F32(4, 8));
 }
 
 /* Reads the value in a kernel of rows and in one of columns, which cannot be one. */
@@ -83,7 +83,7 @@ TEST(what_the_reader_loads_anyway_costs_nothing)
 
 TEST(a_broadcast_is_computed_by_every_consumer)
 {
-    const lfuse_value a = rig_input("a", 2, LFUSE_DIMS(4, 1)), b = rig_input("b", 1, LFUSE_DIMS(8));
+    const lfuse_value a = lfuse_input(g, "a", F32(4, 1)), b = lfuse_input(g, "b", F32(8));
     const lfuse_value v = lfuse_mul(lfuse_add(a, b), rig_number(3));
 
     rows_and_columns(v);
@@ -98,7 +98,7 @@ TEST(a_kernel_goes_with_what_it_stores)
     const lfuse_value v = lfuse_exp(matrix("x"));
 
     lfuse_output(g, "a", lfuse_neg(lfuse_transpose(v)));
-    lfuse_output(g, "b", rig_reduce(lfuse_reshape(v, 2, LFUSE_DIMS(8, 4)), LFUSE__REDUCE_SUM, 1, first, 0));
+    lfuse_output(g, "b", rig_reduce(lfuse_reshape(v, SHAPE(8, 4)), LFUSE__REDUCE_SUM, 1, first, 0));
     rig_expect("(pointwise 8 x 4 (a (neg (exp x)))) (rows 4 x 8 1 (b (sum (exp x[i1,i0]))))");
     rig_expect_without(LFUSE_NO_RECOMPUTE,
                        "(pointwise 4 x 8 (t0 (exp x))) (pointwise 8 x 4 (a (neg t0))) "
@@ -156,7 +156,7 @@ TEST(what_gets_too_large_is_stored)
 
     for (int i = 0; i < 14; i++) {
         snprintf(name, sizeof name, "x%d", i);
-        lfuse_value x = rig_input(name, 2, LFUSE_DIMS(4, 8));
+        lfuse_value x = lfuse_input(g, name, F32(4, 8));
         lfuse_value v = lfuse_mul(lfuse_mul(x, rig_row(x, LFUSE__REDUCE_MAX)), rig_number(2));
         snprintf(name, sizeof name, "y%d", i);
         lfuse_output(g, name, rig_row(v, LFUSE__REDUCE_SUM));

@@ -6,7 +6,7 @@ static const int first[] = { 0 }, last[] = { 1 }, both[] = { 0, 1 };
 
 static lfuse_value matrix(const char *name)
 {
-    return rig_input(name, 2, LFUSE_DIMS(4, 8));
+    return lfuse_input(g, name, F32(4, 8));
 }
 
 static lfuse_value sum(lfuse_value a)
@@ -64,7 +64,7 @@ TEST(softmax_with_scale_and_mask)
 
 TEST(layernorm_tanh_dot_relu)
 {
-    const lfuse_value w = rig_input("w", 1, LFUSE_DIMS(8)), t = lfuse_tanh(layernorm(matrix("x")));
+    const lfuse_value w = lfuse_input(g, "w", F32(8)), t = lfuse_tanh(layernorm(matrix("x")));
     const lfuse_value dot = rig_reduce(lfuse_mul(t, w), LFUSE__REDUCE_SUM, 1, last, 0);
 
     lfuse_output(g, "y", lfuse_relu(lfuse_add(dot, rig_number(2))));
@@ -84,9 +84,9 @@ TEST(two_norms_of_the_same_rows)
 TEST(axes_in_the_middle)
 {
     static const int outer[] = { 0, 2 };
-    const lfuse_value x = rig_input("x", 4, LFUSE_DIMS(2, 3, 4, 5));
-    const lfuse_value s = rig_reduce(x, LFUSE__REDUCE_MAX, 2, outer, 0), k = rig_reduce(x, LFUSE__REDUCE_MIN, 2, outer,
-                                                                                        1);
+    const lfuse_value x = lfuse_input(g, "x", F32(2, 3, 4, 5));
+    const lfuse_value s = rig_reduce(x, LFUSE__REDUCE_MAX, 2, outer, 0);
+    const lfuse_value k = rig_reduce(x, LFUSE__REDUCE_MIN, 2, outer, 1);
 
     lfuse_output(g, "s", s);
     lfuse_output(g, "y", lfuse_div(x, lfuse_sub(k, rig_number(1))));
@@ -160,7 +160,7 @@ TEST(reductions_of_reductions_are_further_steps)
 
 TEST(rows_over_rows)
 {
-    const lfuse_value x = rig_input("x", 3, LFUSE_DIMS(2, 4, 8));
+    const lfuse_value x = lfuse_input(g, "x", F32(2, 4, 8));
 
     /* what follows the inner sum has its rows' shape and is of the outer softmax all the same */
     lfuse_output(g, "y", rig_softmax(rig_reduce(x, LFUSE__REDUCE_SUM, 1, (const int[]){ 2 }, 0)));
@@ -187,7 +187,7 @@ TEST(every_reduction_alone)
 
 TEST(vectors_along_the_row_are_not_of_the_row)
 {
-    const lfuse_value b = lfuse_exp(rig_input("b", 1, LFUSE_DIMS(8)));
+    const lfuse_value b = lfuse_exp(lfuse_input(g, "b", F32(8)));
 
     lfuse_output(g, "y", lfuse_add(rig_softmax(matrix("x")), b));
     rig_expect("(pointwise 8 (t0 (exp b))) (rows 4 x 8 1 (y (add (div %1=(exp (sub x (max x))) (sum %1)) t0)))");
@@ -195,7 +195,7 @@ TEST(vectors_along_the_row_are_not_of_the_row)
 
 TEST(values_of_the_row_join)
 {
-    const lfuse_value b = lfuse_exp(rig_input("b", 2, LFUSE_DIMS(4, 1)));
+    const lfuse_value b = lfuse_exp(lfuse_input(g, "b", F32(4, 1)));
 
     lfuse_output(g, "y", lfuse_add(rig_softmax(matrix("x")), b));
     rig_expect("(rows 4 x 8 1 (y (add (div %1=(exp (sub x (max x))) (sum %1)) (exp b))))");
@@ -203,7 +203,7 @@ TEST(values_of_the_row_join)
 
 TEST(a_product_stands_between)
 {
-    const lfuse_value x = rig_input("x", 2, LFUSE_DIMS(16, 16)), w = rig_input("w", 2, LFUSE_DIMS(16, 16));
+    const lfuse_value x = lfuse_input(g, "x", F32(16, 16)), w = lfuse_input(g, "w", F32(16, 16));
     const lfuse_value y = lfuse_matmul(rig_softmax(x), w);
 
     lfuse_output(g, "y", lfuse_mul(rig_softmax(y), x));
@@ -213,7 +213,7 @@ TEST(a_product_stands_between)
 
 TEST(narrow_sums_are_rounded_behind)
 {
-    const lfuse_value x = lfuse_input(g, "x", LFUSE_F16, 2, LFUSE_DIMS(4, 8));
+    const lfuse_value x = lfuse_input(g, "x", F16(4, 8));
 
     lfuse_output(g, "y", lfuse_div(x, sum(x)));
     rig_expect("(rows 4 x 8 1 (y (div x (f16 (sum x)))))");
@@ -232,7 +232,7 @@ TEST(rows_are_updated_in_place)
 
 TEST(values_of_rows_are_updated_through_a_copy)
 {
-    const lfuse_value r = rig_input("r", 2, LFUSE_DIMS(4, 1));
+    const lfuse_value r = lfuse_input(g, "r", F32(4, 1));
 
     lfuse_update(r, lfuse_add(r, sum(matrix("x"))));
     rig_expect("(rows 4 x 8 1 (t0 (add r (sum x)))) (pointwise 4 x 1 (r t0))");
@@ -240,7 +240,7 @@ TEST(values_of_rows_are_updated_through_a_copy)
 
 TEST(columns_are_updated_behind_the_rows_that_read_them)
 {
-    const lfuse_value x = rig_input("x", 2, LFUSE_DIMS(4, 4));
+    const lfuse_value x = lfuse_input(g, "x", F32(4, 4));
 
     lfuse_output(g, "s", sum(x));
     lfuse_update(x, lfuse_sub(x, rig_reduce(x, LFUSE__REDUCE_MAX, 1, first, 1)));
@@ -251,7 +251,7 @@ TEST(columns_are_updated_behind_the_rows_that_read_them)
 
 TEST(no_cycle_through_another_kernel)
 {
-    const lfuse_value x = rig_input("x", 2, LFUSE_DIMS(16, 16)), s = sum(x);
+    const lfuse_value x = lfuse_input(g, "x", F32(16, 16)), s = sum(x);
 
     /* the second sum waits for the product of the first: what lies on both sides is no one kernel */
     lfuse_output(g, "y", lfuse_div(lfuse_mul(x, s), sum(lfuse_matmul(lfuse_mul(x, s), x))));
@@ -273,8 +273,8 @@ TEST_LOOP(adversarial_graphs_have_an_order, 0, 300)
     lfuse_value v[40];
     char name[16];
 
-    v[0] = rig_input("x", 2, LFUSE_DIMS(4, 4));
-    v[1] = rig_input("z", 2, LFUSE_DIMS(4, 4));
+    v[0] = lfuse_input(g, "x", F32(4, 4));
+    v[1] = lfuse_input(g, "z", F32(4, 4));
     for (int i = 2; i < 40; i++) {
         const lfuse_value a = v[draw(&state, (unsigned)i)], b = v[draw(&state, (unsigned)i)];
         switch (draw(&state, 7)) {

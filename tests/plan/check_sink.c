@@ -4,9 +4,9 @@
 
 static lfuse_value groupnorm(lfuse_size n)
 {
-    const lfuse_value scale = rig_input("scale", 1, LFUSE_DIMS(8)), shift = rig_input("shift", 1, LFUSE_DIMS(8));
+    const lfuse_value scale = lfuse_input(g, "scale", F32(8)), shift = lfuse_input(g, "shift", F32(8));
 
-    return lfuse_groupnorm(rig_input("x", 4, LFUSE_DIMS(n, 8, 5, 7)), 4, scale, shift, 1e-5);
+    return lfuse_groupnorm(lfuse_input(g, "x", F32(n, 8, 5, 7)), 4, scale, shift, 1e-5);
 }
 
 TEST_CASE("plans", .setup = rig_setup, .teardown = rig_teardown)
@@ -23,9 +23,9 @@ TEST(groupnorm_is_one_kernel)
 TEST(what_follows_joins_it)
 {
     const lfuse_size n = lfuse_size_var(g, "n", 1, 100);
-    const lfuse_value y = groupnorm(n), r = rig_input("r", 4, LFUSE_DIMS(n, 8, 5, 7));
+    const lfuse_value y = groupnorm(n), r = lfuse_input(g, "r", F32(n, 8, 5, 7));
 
-    lfuse_output(g, "z", lfuse_relu(lfuse_mul(lfuse_add(y, r), rig_input("s", 3, LFUSE_DIMS(8, 1, 7)))));
+    lfuse_output(g, "z", lfuse_relu(lfuse_mul(lfuse_add(y, r), lfuse_input(g, "s", F32(8, 1, 7)))));
     rig_expect("(rows n x 4 x 2 x 5 x 7 3 (z[i0,i1,i2,i3,i4] (relu (mul (add (add (mul (mul %1=(sub x[i0,i1,i2,i3,i4] "
                "(div (sum x[i0,i1,i2,i3,i4]) 70)) (reciprocal (sqrt (add (div (sum (mul %1 %1)) 70) 1e-05)))) "
                "scale[i1,i2,0,0]) shift[i1,i2,0,0]) r[i0,i1,i2,i3,i4]) s[0,i1,i2,0,i4]))))");
@@ -53,10 +53,10 @@ TEST(views_that_are_left_out_stay)
 /* One number for two of the rows: in their shape that is no broadcast. */
 TEST(what_cannot_be_seen_in_that_shape)
 {
-    const lfuse_value x = rig_input("x", 2, LFUSE_DIMS(4, 6));
-    const lfuse_value y = lfuse_reshape(lfuse_sub(x, rig_row(x, LFUSE__REDUCE_MAX)), 3, LFUSE_DIMS(2, 2, 6));
+    const lfuse_value x = lfuse_input(g, "x", F32(4, 6));
+    const lfuse_value y = lfuse_reshape(lfuse_sub(x, rig_row(x, LFUSE__REDUCE_MAX)), SHAPE(2, 2, 6));
 
-    lfuse_output(g, "z", lfuse_mul(y, rig_input("s", 3, LFUSE_DIMS(2, 1, 6))));
+    lfuse_output(g, "z", lfuse_mul(y, lfuse_input(g, "s", F32(2, 1, 6))));
     rig_make(LFUSE_NO_BUNDLES);
     ck_assert_int_eq(plan->nstages, 2);
     rig_check_order();
@@ -64,9 +64,9 @@ TEST(what_cannot_be_seen_in_that_shape)
 
 static lfuse_value rows_reshaped(const char *name, lfuse_size rows, lfuse_size columns)
 {
-    const lfuse_value x = rig_input(name, 2, LFUSE_DIMS(rows, columns));
+    const lfuse_value x = lfuse_input(g, name, F32(rows, columns));
 
-    return lfuse_reshape(lfuse_sub(x, rig_row(x, LFUSE__REDUCE_MAX)), 2, LFUSE_DIMS(8, 3));
+    return lfuse_reshape(lfuse_sub(x, rig_row(x, LFUSE__REDUCE_MAX)), SHAPE(8, 3));
 }
 
 /* Each operand could take the function into its own shape, and the other one's reshape with it. */
@@ -81,9 +81,9 @@ TEST(rows_of_two_shapes)
 /* Nothing is reduced: one kernel sees it in any shape, and stores it in the one that the caller knows. */
 TEST(elements_alone_do_not_sink)
 {
-    const lfuse_value x = rig_input("x", 2, LFUSE_DIMS(4, 6));
+    const lfuse_value x = lfuse_input(g, "x", F32(4, 6));
 
-    lfuse_output(g, "z", lfuse_tanh(lfuse_reshape(lfuse_exp(x), 2, LFUSE_DIMS(8, 3))));
+    lfuse_output(g, "z", lfuse_tanh(lfuse_reshape(lfuse_exp(x), SHAPE(8, 3))));
     rig_expect("(pointwise 8 x 3 (z (tanh (exp x[i0,i1]))))");
 }
 

@@ -6,13 +6,13 @@ enum { NATIVE_FREE = LFUSE_NO_BUNDLES };
 
 static lfuse_value frozen(const char *name, lfuse_size rows, lfuse_size columns)
 {
-    return lfuse_frozen(g, name, LFUSE_F32, 2, LFUSE_DIMS(rows, columns));
+    return lfuse_frozen(g, name, F32(rows, columns));
 }
 
 static void two_layers(lfuse_size m, int64_t k, int64_t n)
 {
-    lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(m, k));
-    lfuse_value b = lfuse_frozen(g, "b", LFUSE_F32, 1, LFUSE_DIMS(n));
+    lfuse_value x = lfuse_input(g, "x", F32(m, k));
+    lfuse_value b = lfuse_frozen(g, "b", F32(n));
     lfuse_value h = lfuse_relu(lfuse_add(lfuse_matmul(x, frozen("u", k, n)), b));
     lfuse_output(g, "y", lfuse_matmul(h, frozen("v", n, k)));
 }
@@ -79,7 +79,7 @@ TEST(padding)
 /* A pre-activation is stored beside what goes on; what others read too is stored as well. */
 TEST(results_in_between)
 {
-    lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(16, 16));
+    lfuse_value x = lfuse_input(g, "x", F32(16, 16));
 
     lfuse_value p = lfuse_matmul(x, frozen("u", 16, 16));
     lfuse_value h = lfuse_relu(p);
@@ -96,7 +96,7 @@ TEST(results_in_between)
 /* Two products of one value take its factors from one step. */
 TEST(shared_factors)
 {
-    lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(16, 16));
+    lfuse_value x = lfuse_input(g, "x", F32(16, 16));
 
     lfuse_output(g, "y", lfuse_mul(lfuse_matmul(x, frozen("u", 16, 16)), lfuse_matmul(x, frozen("v", 16, 16))));
     rig_strassen = LFUSE_STRASSEN_ONE;
@@ -109,8 +109,8 @@ TEST(shared_factors)
 /* Of variable operands both sides are made at each run. */
 TEST(variable_operands)
 {
-    lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(16, 24));
-    lfuse_value w = lfuse_input(g, "w", LFUSE_F32, 2, LFUSE_DIMS(24, 32));
+    lfuse_value x = lfuse_input(g, "x", F32(16, 24));
+    lfuse_value w = lfuse_input(g, "w", F32(24, 32));
 
     lfuse_output(g, "y", lfuse_matmul(x, w));
     rig_strassen = LFUSE_STRASSEN_ONE;
@@ -121,8 +121,8 @@ TEST(variable_operands)
 /* What is stored transposed is read as it lies, and its factors are taken so; rows are padded as columns then. */
 TEST(turned_operands)
 {
-    lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(24, 17));
-    lfuse_value w = lfuse_input(g, "w", LFUSE_F32, 2, LFUSE_DIMS(32, 24));
+    lfuse_value x = lfuse_input(g, "x", F32(24, 17));
+    lfuse_value w = lfuse_input(g, "w", F32(32, 24));
 
     lfuse_output(g, "y", lfuse_matmul(lfuse_transpose(x), lfuse_transpose(w)));
     rig_strassen = LFUSE_STRASSEN_ONE;
@@ -140,11 +140,11 @@ TEST(narrow_operands)
     char expected[512];
 
     for (int i = 0; i < 2; i++) {
-        lfuse_value x = lfuse_input(g, "x", types[i].type, 2, LFUSE_DIMS(16, 20));
-        lfuse_value b = lfuse_input(g, "b", types[i].type, 1, LFUSE_DIMS(32));
-        lfuse_value h = lfuse_matmul(x, lfuse_frozen(g, "u", types[i].type, 2, LFUSE_DIMS(20, 32)));
+        lfuse_value x = lfuse_input(g, "x", types[i].type, SHAPE(16, 20));
+        lfuse_value b = lfuse_input(g, "b", types[i].type, SHAPE(32));
+        lfuse_value h = lfuse_matmul(x, lfuse_frozen(g, "u", types[i].type, SHAPE(20, 32)));
         h = lfuse_relu(lfuse_add(h, b));
-        lfuse_output(g, "y", lfuse_matmul_as(h, lfuse_frozen(g, "v", types[i].type, 2, LFUSE_DIMS(32, 9)), LFUSE_F32,
+        lfuse_output(g, "y", lfuse_matmul_as(h, lfuse_frozen(g, "v", types[i].type, SHAPE(32, 9)), LFUSE_F32,
                                              LFUSE_PRECISION_FULL));
         rig_strassen = LFUSE_STRASSEN_ONE;
         rig_facts.products = LFUSE__PRODUCTS_TUNED;
@@ -171,9 +171,9 @@ TEST(narrow_operands)
 /* Behind a vendor that may decline, or find no workspace, the library's own kernels, over the same buffers. */
 TEST(a_reserve)
 {
-    const lfuse_value x = lfuse_input(g, "x", LFUSE_F16, 2, LFUSE_DIMS(16, 20));
+    const lfuse_value x = lfuse_input(g, "x", F16(16, 20));
 
-    lfuse_output(g, "y", lfuse_relu(lfuse_matmul(x, lfuse_frozen(g, "w", LFUSE_F16, 2, LFUSE_DIMS(20, 32)))));
+    lfuse_output(g, "y", lfuse_relu(lfuse_matmul(x, lfuse_frozen(g, "w", F16(20, 32)))));
     rig_strassen = LFUSE_STRASSEN_ONE;
     rig_facts.vendor = LFUSE__VENDOR_NVIDIA;
     rig_facts.products = LFUSE__PRODUCTS_TUNED;
@@ -234,7 +234,7 @@ TEST(sizes_that_vary)
     rig_teardown();
     rig_setup();
     lfuse_size k = lfuse_size_var(g, "k", 3, 99);
-    lfuse_output(g, "y", lfuse_matmul(lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(32, k)), frozen("w", k, 32)));
+    lfuse_output(g, "y", lfuse_matmul(lfuse_input(g, "x", F32(32, k)), frozen("w", k, 32)));
     rig_strassen = LFUSE_STRASSEN_ONE;
     rig_make(NATIVE_FREE);
     ck_assert(strstr(text.data, "(levels 0 32 x 32 x k k too small)"));
@@ -261,7 +261,7 @@ TEST(batch) { declined(LFUSE_F32, 3, 8, 8, 8, "a batch"); }
 /* What is made of frozen inputs alone is made once, by whatever way. */
 TEST(prepared)
 {
-    lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(8, 8));
+    lfuse_value x = lfuse_input(g, "x", F32(8, 8));
 
     lfuse_output(g, "y", lfuse_matmul(x, lfuse_matmul(frozen("u", 8, 8), frozen("v", 8, 8))));
     rig_strassen = LFUSE_STRASSEN_ONE;
@@ -288,7 +288,7 @@ TEST(unknown_device)
 TEST(automatic_levels)
 {
     rig_h200();
-    lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(4096, 4096));
+    lfuse_value x = lfuse_input(g, "x", F32(4096, 4096));
     x = lfuse_relu(lfuse_matmul(x, frozen("u", 4096, 4096)));
     lfuse_output(g, "y", lfuse_matmul(x, frozen("v", 4096, 16)));
     rig_strassen = LFUSE_STRASSEN_AUTO;

@@ -27,12 +27,12 @@ static lfuse_value normalised(lfuse_value x)
 /* Layers of a network: a normalisation, a product, an activation, a residual; about 15 nodes each. */
 static void deep(int layers)
 {
-    lfuse_value x = rig_input("x", 2, LFUSE_DIMS(64, 64));
+    lfuse_value x = lfuse_input(g, "x", F32(64, 64));
     char name[16];
 
     for (int i = 0; i < layers; i++) {
         snprintf(name, sizeof name, "w%d", i);
-        x = lfuse_add(x, lfuse_gelu(lfuse_matmul(normalised(x), rig_input(name, 2, LFUSE_DIMS(64, 64)))));
+        x = lfuse_add(x, lfuse_gelu(lfuse_matmul(normalised(x), lfuse_input(g, name, F32(64, 64)))));
     }
     lfuse_output(g, "y", x);
 }
@@ -44,14 +44,14 @@ static void wide(int towers)
 
     for (int i = 0; i < towers; i++) {
         snprintf(name, sizeof name, "x%d", i);
-        lfuse_output(g, name + 1, lfuse_tanh(normalised(rig_input(name, 2, LFUSE_DIMS(64 + i, 64)))));
+        lfuse_output(g, name + 1, lfuse_tanh(normalised(lfuse_input(g, name, F32(64 + i, 64)))));
     }
 }
 
 /* One chain of functions, cut into kernels. */
 static void chain(int nodes)
 {
-    lfuse_value x = rig_input("x", 1, LFUSE_DIMS(64));
+    lfuse_value x = lfuse_input(g, "x", F32(64));
 
     for (int i = 0; i < nodes; i++) x = i % 3 ? lfuse_sin(x) : lfuse_add(x, rig_number(i));
     lfuse_output(g, "y", x);

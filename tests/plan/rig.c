@@ -49,7 +49,7 @@ void rig_teardown(void)
 void rig_canonical(void)
 {
     drop();
-    ck_assert_msg(!lfuse__graph_canonical(g, &canonical), "%s", lfuse__error_message());
+    OK(lfuse__graph_canonical(g, &canonical));
 }
 
 void rig_make(unsigned disable)
@@ -57,8 +57,7 @@ void rig_make(unsigned disable)
     const lfuse_plan_options options = { .disable = disable, .strassen = rig_strassen };
 
     rig_canonical();
-    ck_assert_msg(!lfuse__plan_make(canonical, &rig_facts, &lfuse__products_advice, &options, &plan), "%s",
-                  lfuse__error_message());
+    OK(lfuse__plan_make(canonical, &rig_facts, &lfuse__products_advice, &options, &plan));
     lfuse__strbuf_clear(&text);
     lfuse__plan_print(plan, canonical, &text);
 }
@@ -131,11 +130,6 @@ void rig_check_order(void)
         for (int k = 0; k < plan->stages[i].alternatives[0].nsteps; k++)
             check_step(all, &plan->stages[i].alternatives[0].steps[k], at++);
     free(all);
-}
-
-lfuse_value rig_input(const char *name, int rank, const lfuse_size *shape)
-{
-    return lfuse_input(g, name, LFUSE_F32, rank, shape);
 }
 
 lfuse_value rig_list(const char *name)

@@ -40,7 +40,6 @@ void rig_canonical(void);
 /* The steps of one alternative of a stage. */
 const char *rig_alternative(int stage, int i);
 
-lfuse_value rig_input(const char *name, int rank, const lfuse_size *shape); /* f32 */
 lfuse_value rig_list(const char *name);                                     /* f32, of any rank */
 lfuse_value rig_number(double x);
 lfuse_value rig_concat(lfuse_value x, lfuse_value y, int axis);

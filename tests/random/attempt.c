@@ -82,7 +82,7 @@ static bool fails_too(const problem *p, void *context)
     return fails;
 }
 
-const char *attempt_report(attempt *a, const char *device_name, lfuse_device *device)
+const char *attempt_report(attempt *a, const char *on, lfuse_device *device)
 {
     static char text[16384];
     const uint64_t seed = a->p.seed;
@@ -97,7 +97,7 @@ const char *attempt_report(attempt *a, const char *device_name, lfuse_device *de
     attempt_conclude(last);
     char *line = problem_print(&a->p);
     snprintf(text, sizeof text, "graph %" PRIu64 " on %s: %s\nshrunk: %s\nrun it again with\nLFUSE_RANDOM='%s'", seed,
-             device_name, was, last->words, line ? line : "out of memory");
+             on, was, last->words, line ? line : "out of memory");
     free(line);
     free(last);
     return text;

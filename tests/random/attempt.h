@@ -30,6 +30,6 @@ void attempt_conclude(attempt *a);
 bool attempt_declined(lfuse_status status);
 
 /* Shrinks the problem that failed and says what is left, in words that the next call overwrites. */
-const char *attempt_report(attempt *a, const char *device_name, lfuse_device *device);
+const char *attempt_report(attempt *a, const char *on, lfuse_device *device);
 
 #endif

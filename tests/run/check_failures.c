@@ -6,9 +6,11 @@
 
 #include <libfuse.h>
 
+#include "common/base/error.h"
 #include "common/device/device.h"
 #include "tests/stub/stub.h"
 #include "tests/support/main.h"
+#include "tests/support/objects.h"
 
 enum { MEMBERS = 3, N = 6 };
 
@@ -26,19 +28,12 @@ typedef struct scene {
 static bool lists_alone;
 static lfuse_plan_options by;
 
-#define TRY(call)                                                                                                      \
-    do {                                                                                                               \
-        lfuse_status status_ = (call);                                                                                 \
-        if (status_) return status_;                                                                                   \
-    } while (0)
-
 /* relu(x exp(w) + b): a prepare step, a product, a tail. */
 static lfuse_status plan_dense(scene *s)
 {
     lfuse_graph *g = lfuse_graph_create();
-    const lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(N, N)), b = lfuse_frozen(g, "b", LFUSE_F32,
-        1, LFUSE_DIMS(N));
-    const lfuse_value w = lfuse_exp(lfuse_frozen(g, "w", LFUSE_F32, 2, LFUSE_DIMS(N, N)));
+    const lfuse_value x = lfuse_input(g, "x", F32(N, N)), b = lfuse_frozen(g, "b", F32(N));
+    const lfuse_value w = lfuse_exp(lfuse_frozen(g, "w", F32(N, N)));
 
     lfuse_output(g, "y", lfuse_gelu(lfuse_add(lfuse_matmul(x, w), b)));
     lfuse_status status = lfuse_plan_create(s->dev, g, NULL, &s->dense);
@@ -62,10 +57,9 @@ static lfuse_status plan_step(scene *s)
 static lfuse_status plan_rows(scene *s)
 {
     lfuse_graph *g = lfuse_graph_create();
-    const lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(N, N));
+    const lfuse_value x = lfuse_input(g, "x", F32(N, N));
 
-    lfuse_output(g, "z", lfuse_reshape(lfuse_softmax(lfuse_flatten(x, 0, 1), 1, (const int[]){ 0 }), 2,
-                                       LFUSE_DIMS(N, N)));
+    lfuse_output(g, "z", lfuse_reshape(lfuse_softmax(lfuse_flatten(x, 0, 1), 1, (const int[]){ 0 }), SHAPE(N, N)));
     lfuse_status status = lfuse_plan_create(s->dev, g, NULL, &s->rows);
     lfuse_graph_destroy(g);
     return status;
@@ -75,61 +69,59 @@ static lfuse_status make(scene *s)
 {
     static const int64_t square[] = { N, N }, line[] = { N }, turned[] = { 1, N };
 
-    TRY(lfuse_stream_create(s->dev, &s->stream));
-    TRY(lfuse_tensor_create(s->dev, LFUSE_F32, 2, square, &s->x));
-    TRY(lfuse_tensor_create(s->dev, LFUSE_F32, 2, square, &s->w));
-    TRY(lfuse_tensor_create(s->dev, LFUSE_F32, 1, line, &s->b));
-    TRY(lfuse_tensor_create(s->dev, LFUSE_F32, 2, square, &s->y));
-    TRY(lfuse_tensor_create(s->dev, LFUSE_F32, 2, square, &s->z));
-    TRY(lfuse_tensor_view(s->x, 2, square, turned, 0, &s->turned_x));
-    TRY(lfuse_tensor_view(s->z, 2, square, turned, 0, &s->turned_z));
-    for (int i = 0; i < MEMBERS; i++) TRY(lfuse_tensor_create(s->dev, LFUSE_F32, 1, line, &s->member[i]));
-    TRY(lfuse_list_create(s->dev, LFUSE_F32, MEMBERS, s->member, &s->list));
-    TRY(lfuse_tensor_fill(s->x, s->stream, 1));
-    TRY(lfuse_tensor_fill(s->w, s->stream, 0));
-    TRY(lfuse_tensor_fill(s->b, s->stream, -1));
-    for (int i = 0; i < MEMBERS; i++) TRY(lfuse_tensor_fill(s->member[i], s->stream, 2));
+    LFUSE__TRY(lfuse_stream_create(s->dev, &s->stream));
+    LFUSE__TRY(lfuse_tensor_create(s->dev, LFUSE_F32, 2, square, &s->x));
+    LFUSE__TRY(lfuse_tensor_create(s->dev, LFUSE_F32, 2, square, &s->w));
+    LFUSE__TRY(lfuse_tensor_create(s->dev, LFUSE_F32, 1, line, &s->b));
+    LFUSE__TRY(lfuse_tensor_create(s->dev, LFUSE_F32, 2, square, &s->y));
+    LFUSE__TRY(lfuse_tensor_create(s->dev, LFUSE_F32, 2, square, &s->z));
+    LFUSE__TRY(lfuse_tensor_view(s->x, 2, square, turned, 0, &s->turned_x));
+    LFUSE__TRY(lfuse_tensor_view(s->z, 2, square, turned, 0, &s->turned_z));
+    for (int i = 0; i < MEMBERS; i++) LFUSE__TRY(lfuse_tensor_create(s->dev, LFUSE_F32, 1, line, &s->member[i]));
+    LFUSE__TRY(lfuse_list_create(s->dev, LFUSE_F32, MEMBERS, s->member, &s->list));
+    LFUSE__TRY(lfuse_tensor_fill(s->x, s->stream, 1));
+    LFUSE__TRY(lfuse_tensor_fill(s->w, s->stream, 0));
+    LFUSE__TRY(lfuse_tensor_fill(s->b, s->stream, -1));
+    for (int i = 0; i < MEMBERS; i++) LFUSE__TRY(lfuse_tensor_fill(s->member[i], s->stream, 2));
     if (lists_alone) return plan_step(s);
-    TRY(plan_dense(s));
-    TRY(plan_rows(s));
+    LFUSE__TRY(plan_dense(s));
+    LFUSE__TRY(plan_rows(s));
     return plan_step(s);
 }
 
 /* Two runs, the last member having moved in between. */
 static lfuse_status use_lists(scene *s)
 {
-    const lfuse_binding step[] = { lfuse_bind_list("l", s->list), lfuse_bind_scalar("lr", 3) };
+    const lfuse_binding step[] = { BIND("l", s->list), lfuse_bind_scalar("lr", 3) };
     lfuse_tensor *row;
 
-    TRY(lfuse_plan_run(s->step, s->stream, step, 2));
-    TRY(lfuse_tensor_view(s->x, 1, (const int64_t[]){ N }, NULL, N, &row));
+    LFUSE__TRY(lfuse_plan_run(s->step, s->stream, step, 2));
+    LFUSE__TRY(lfuse_tensor_view(s->x, 1, (const int64_t[]){ N }, NULL, N, &row));
     lfuse_status status = lfuse_list_replace(s->list, MEMBERS - 1, 1, &row);
     lfuse_tensor_destroy(row);
-    TRY(status);
-    TRY(lfuse_plan_run(s->step, s->stream, step, 2));
-    TRY(lfuse_tensor_read(s->member[1], s->stream, s->updated));
-    TRY(lfuse_tensor_read(s->x, s->stream, s->result));
+    LFUSE__TRY(status);
+    LFUSE__TRY(lfuse_plan_run(s->step, s->stream, step, 2));
+    LFUSE__TRY(lfuse_tensor_read(s->member[1], s->stream, s->updated));
+    LFUSE__TRY(lfuse_tensor_read(s->x, s->stream, s->result));
     return lfuse_stream_synchronize(s->stream);
 }
 
 static lfuse_status use(scene *s)
 {
-    const lfuse_binding dense[] = { lfuse_bind_tensor("x", s->x), lfuse_bind_tensor("b", s->b),
-                                    lfuse_bind_tensor("w", s->w), lfuse_bind_tensor("y", s->y) };
-    const lfuse_binding rows[] = { lfuse_bind_tensor("x", s->turned_x), lfuse_bind_tensor("z", s->turned_z) };
-    const lfuse_binding step[] = { lfuse_bind_list("l", s->list), lfuse_bind_scalar("lr", 3) };
+    const lfuse_binding step[] = { BIND("l", s->list), lfuse_bind_scalar("lr", 3) };
 
-    TRY(lfuse_plan_run(s->dense, s->stream, dense, 4));
-    TRY(lfuse_plan_run(s->rows, s->stream, rows, 2));
-    TRY(lfuse_instance_create(s->step, s->stream, step, 2, &s->instance));
-    TRY(lfuse_instance_run(s->instance, step, 2));
-    TRY(lfuse_tensor_read(s->y, s->stream, s->result));
-    TRY(lfuse_tensor_read(s->z, s->stream, s->share));
-    TRY(lfuse_tensor_read(s->member[1], s->stream, s->updated));
+    LFUSE__TRY(lfuse_plan_run(s->dense, s->stream, BINDINGS(BIND("x", s->x), BIND("b", s->b), BIND("w", s->w),
+                                                     BIND("y", s->y))));
+    LFUSE__TRY(lfuse_plan_run(s->rows, s->stream, BINDINGS(BIND("x", s->turned_x), BIND("z", s->turned_z))));
+    LFUSE__TRY(lfuse_instance_create(s->step, s->stream, step, 2, &s->instance));
+    LFUSE__TRY(lfuse_instance_run(s->instance, step, 2));
+    LFUSE__TRY(lfuse_tensor_read(s->y, s->stream, s->result));
+    LFUSE__TRY(lfuse_tensor_read(s->z, s->stream, s->share));
+    LFUSE__TRY(lfuse_tensor_read(s->member[1], s->stream, s->updated));
     return lfuse_stream_synchronize(s->stream);
 }
 
-static void drop(scene *s)
+static void clear(scene *s)
 {
     lfuse_instance_destroy(s->instance);
     lfuse_plan_destroy(s->dense);
@@ -153,7 +145,7 @@ static lfuse_status perform(scene *s)
 
     memset(s, 0, sizeof *s);
     s->dev = dev;
-    TRY(make(s));
+    LFUSE__TRY(make(s));
     return lists_alone ? use_lists(s) : use(s);
 }
 
@@ -192,11 +184,11 @@ static bool round_with(lfuse__stub_slot slot, uint64_t nth, bool persistent)
     lfuse__stub_no_failure();
     if (status) ck_assert_str_ne(lfuse_last_error(), "");
     else check_results(&s);
-    drop(&s);
+    clear(&s);
     ck_assert_msg(perform(&s) == LFUSE_OK, "%s %d: afterwards: %s", lfuse__stub_slot_name(slot), (int)nth,
         lfuse_last_error());
     check_results(&s);
-    drop(&s);
+    clear(&s);
     lfuse_device_close(s.dev);
     ck_assert_msg(!lfuse__stub_live_objects(), "%s %d: %d objects are left", lfuse__stub_slot_name(slot), (int)nth,
                   (int)lfuse__stub_live_objects());

@@ -34,9 +34,9 @@ static lfuse_value declare(lfuse_graph *g, const char *name, lfuse_size n, const
 static lfuse_binding binding(const char *name, const beside *b, int64_t m)
 {
     switch (b->operand.kind) {
-    case LFUSE_OPERAND_LIST: return lfuse_bind_tensor(name, b->list->members[m]);
+    case LFUSE_OPERAND_LIST: return BIND(name, b->list->members[m]);
     case LFUSE_OPERAND_TENSOR:
-        return lfuse_bind_tensor(name, b->single ? b->single[m] : (lfuse_tensor *)b->operand.as.tensor);
+        return BIND(name, b->single ? b->single[m] : (lfuse_tensor *)b->operand.as.tensor);
     case LFUSE_OPERAND_SCALARS: return lfuse_bind_scalar(name, b->operand.as.scalars[m]);
     default: return lfuse_bind_scalar(name, b->operand.as.scalar);
     }
@@ -59,7 +59,7 @@ static void loop(expression *e, const set *to, lfuse_type type, const beside *in
     lfuse_plan *plan = new_plan(device, g, NULL);
     for (int64_t m = 0; m < to->count; m++) {
         for (int i = 0; i < count; i++) b[i] = binding(names[i], &in[i], m);
-        b[count] = lfuse_bind_tensor("y", to->members[m]);
+        b[count] = BIND("y", to->members[m]);
         OK(lfuse_plan_run(plan, stream, b, count + 1));
     }
 }

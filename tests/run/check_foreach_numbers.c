@@ -56,7 +56,7 @@ static float alone(expression *e, lfuse_tensor *member)
 
     lfuse_tensor *y = new_tensor(device, LFUSE_F32, 0, NULL);
     lfuse_output(g, "y", e(lfuse_input(g, "x", LFUSE_F32, 1, &n)));
-    OK(lfuse_evaluate(stream, g, BINDINGS(lfuse_bind_tensor("x", member), lfuse_bind_tensor("y", y))));
+    OK(lfuse_evaluate(stream, g, BINDINGS(BIND("x", member), BIND("y", y))));
     OK(lfuse_stream_synchronize(stream));
     OK(lfuse_tensor_read(y, NULL, &number));
     return number;
@@ -188,29 +188,25 @@ TEST_ON_DEVICES(unscale, void)
 
 /* ---- mistakes ---- */
 
-#define SAYS(status, call, words)                                                                                      \
-    do {                                                                                                               \
-        ck_assert_int_eq(call, LFUSE_ERR_##status);                                                                    \
-        ck_assert_msg(strstr(lfuse_last_error(), words), "%s says: %s", #call, lfuse_last_error());                    \
-    } while (0)
-
 TEST_ON_DEVICES(mistakes, void)
 {
     set a = set_make(LFUSE_F32, COUNT, 1, -3, 5), w = set_make(LFUSE_I32, COUNT, 2, -9, 9);
     lfuse_tensor *to = vector(LFUSE_F32, COUNT), *few = vector(LFUSE_F32, 3), *half = vector(LFUSE_F16, 1);
 
     lfuse_tensor *one = new_tensor(device, LFUSE_F32, 0, NULL);
-    SAYS(INVALID, lfuse_foreach_sum(stream, NULL, a.list), "lfuse_foreach_sum: to is NULL");
-    SAYS(INVALID, lfuse_foreach_sum(stream, to, NULL), "lfuse_foreach_sum: list a is NULL");
-    SAYS(RANK, lfuse_foreach_sum(stream, one, a.list), "lfuse_foreach_sum: to has rank 0, not 1");
-    SAYS(RANK, lfuse_foreach_total_norm(stream, to, a.list, 2), "lfuse_foreach_total_norm: to has rank 1, not 0");
-    SAYS(SHAPE, lfuse_foreach_sum(stream, few, a.list), "lfuse_foreach_sum: a has 8 members, to has 3");
-    SAYS(SHAPE, lfuse_foreach_max(stream, to, a.list), "member 1");
-    SAYS(TYPE, lfuse_foreach_norm(stream, to, w.list, 2), "lfuse_foreach_norm: ");
-    SAYS(INVALID, lfuse_foreach_norm(stream, to, a.list, (double)NAN), "lfuse_foreach_norm: ");
-    SAYS(TYPE, lfuse_foreach_unscale(stream, a.list, a.list, lfuse_operand_scalar(1), half),
+    SAYS(LFUSE_ERR_INVALID, lfuse_foreach_sum(stream, NULL, a.list), "lfuse_foreach_sum: to is NULL");
+    SAYS(LFUSE_ERR_INVALID, lfuse_foreach_sum(stream, to, NULL), "lfuse_foreach_sum: list a is NULL");
+    SAYS(LFUSE_ERR_RANK, lfuse_foreach_sum(stream, one, a.list), "lfuse_foreach_sum: to has rank 0, not 1");
+    SAYS(LFUSE_ERR_RANK, lfuse_foreach_total_norm(stream, to, a.list, 2),
+         "lfuse_foreach_total_norm: to has rank 1, not 0");
+    SAYS(LFUSE_ERR_SHAPE, lfuse_foreach_sum(stream, few, a.list), "lfuse_foreach_sum: a has 8 members, to has 3");
+    SAYS(LFUSE_ERR_SHAPE, lfuse_foreach_max(stream, to, a.list), "member 1");
+    SAYS(LFUSE_ERR_TYPE, lfuse_foreach_norm(stream, to, w.list, 2), "lfuse_foreach_norm: ");
+    SAYS(LFUSE_ERR_INVALID, lfuse_foreach_norm(stream, to, a.list, (double)NAN), "lfuse_foreach_norm: ");
+    SAYS(LFUSE_ERR_TYPE, lfuse_foreach_unscale(stream, a.list, a.list, lfuse_operand_scalar(1), half),
          "found_inf is of type f16");
-    SAYS(INVALID, lfuse_foreach_unscale(stream, a.list, a.list, lfuse_operand_scalar(1), NULL), "tensor found_inf");
+    SAYS(LFUSE_ERR_INVALID, lfuse_foreach_unscale(stream, a.list, a.list, lfuse_operand_scalar(1), NULL),
+         "tensor found_inf");
 }
 
 TEST_SUITE("run", CK_NOFORK)

@@ -4,7 +4,8 @@
 #include <unistd.h>
 
 #include "tests/stub/faults.h"
-#include "tests/support/status.h"
+#include "tests/support/main.h"
+#include "tests/support/objects.h"
 
 typedef struct objects {
     lfuse_device *device;
@@ -21,24 +22,24 @@ typedef struct objects {
 static void make(objects *o)
 {
     const int64_t shape[] = {8};
-    ck_ok(lfuse_device_open("stub:0", &o->device));
-    ck_ok(lfuse_stream_create(o->device, &o->stream));
-    ck_ok(lfuse_event_create(o->device, &o->event));
-    ck_ok(lfuse_event_record(o->event, o->stream));
-    ck_ok(lfuse_tensor_create(o->device, LFUSE_F32, 1, shape, &o->x));
-    ck_ok(lfuse_tensor_create(o->device, LFUSE_F32, 1, shape, &o->y));
-    ck_ok(lfuse_tensor_fill(o->x, NULL, 3));
-    ck_ok(lfuse_list_create(o->device, LFUSE_F32, 1, &o->x, &o->list));
+    OK(lfuse_device_open("stub:0", &o->device));
+    OK(lfuse_stream_create(o->device, &o->stream));
+    OK(lfuse_event_create(o->device, &o->event));
+    OK(lfuse_event_record(o->event, o->stream));
+    OK(lfuse_tensor_create(o->device, LFUSE_F32, 1, shape, &o->x));
+    OK(lfuse_tensor_create(o->device, LFUSE_F32, 1, shape, &o->y));
+    OK(lfuse_tensor_fill(o->x, NULL, 3));
+    OK(lfuse_list_create(o->device, LFUSE_F32, 1, &o->x, &o->list));
     o->graph = lfuse_graph_create();
-    lfuse_output(o->graph, "y", lfuse_neg(lfuse_input(o->graph, "x", LFUSE_F32, 1, LFUSE_DIMS(8))));
-    ck_ok(lfuse_plan_create(o->device, o->graph, NULL, &o->plan));
-    const lfuse_binding b[] = {lfuse_bind_tensor("x", o->x), lfuse_bind_tensor("y", o->y)};
-    ck_ok(lfuse_instance_create(o->plan, o->stream, b, 2, &o->instance));
-    ck_ok(lfuse_record_begin(o->stream));
-    ck_ok(lfuse_plan_run(o->plan, o->stream, b, 2));
-    ck_ok(lfuse_record_end(o->stream, &o->recording));
-    ck_ok(lfuse_recording_replay(o->recording, o->stream, NULL, 0));
-    ck_ok(lfuse_stream_synchronize(o->stream));
+    lfuse_output(o->graph, "y", lfuse_neg(lfuse_input(o->graph, "x", F32(8))));
+    OK(lfuse_plan_create(o->device, o->graph, NULL, &o->plan));
+    const lfuse_binding b[] = {BIND("x", o->x), BIND("y", o->y)};
+    OK(lfuse_instance_create(o->plan, o->stream, b, 2, &o->instance));
+    OK(lfuse_record_begin(o->stream));
+    OK(lfuse_plan_run(o->plan, o->stream, b, 2));
+    OK(lfuse_record_end(o->stream, &o->recording));
+    OK(lfuse_recording_replay(o->recording, o->stream, NULL, 0));
+    OK(lfuse_stream_synchronize(o->stream));
 }
 
 static void destroy(objects *o)
@@ -59,7 +60,7 @@ static void destroy(objects *o)
 static int use(objects *o)
 {
     const int64_t shape[] = {8};
-    const lfuse_binding b[] = {lfuse_bind_tensor("x", o->x), lfuse_bind_tensor("y", o->y)};
+    const lfuse_binding b[] = {BIND("x", o->x), BIND("y", o->y)};
     lfuse_device *device;
     lfuse_stream *stream;
     lfuse_event *event;
@@ -127,9 +128,9 @@ TEST_LOOP(test_fork, 0, 2)
     ck_assert_int_eq(waitpid(child, &result, 0), child);
     ck_assert_msg(WIFEXITED(result), "the child ended by signal %d", WTERMSIG(result));
     ck_assert_msg(WEXITSTATUS(result) == 0, "call %d of the child: not refused as it should be", WEXITSTATUS(result));
-    ck_ok(lfuse_recording_replay(o.recording, o.stream, NULL, 0)); /* the parent goes on */
-    ck_ok(lfuse_tensor_read(o.y, o.stream, got));
-    ck_ok(lfuse_stream_synchronize(o.stream));
+    OK(lfuse_recording_replay(o.recording, o.stream, NULL, 0)); /* the parent goes on */
+    OK(lfuse_tensor_read(o.y, o.stream, got));
+    OK(lfuse_stream_synchronize(o.stream));
     for (int i = 0; i < 8; i++) ck_assert_float_eq(got[i], -3);
     destroy(&o);
     test_stub_end();

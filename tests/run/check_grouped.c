@@ -73,8 +73,7 @@ static void run_turned(const grouped_lists *a, const grouped_lists *b, bool turn
     lfuse_graph *graph = grouped_turned_graph(turned);
     lfuse_plan *plan = grouped_plan(graph, LFUSE_TRANSPORT_DEFAULT);
 
-    OK(lfuse_plan_run(plan, stream, BINDINGS(lfuse_bind_list("a", a->list), lfuse_bind_list("b", b->list),
-                                             lfuse_bind_list("c", c->list))));
+    RUN(plan, stream, BIND("a", a->list), BIND("b", b->list), BIND("c", c->list));
     OK(lfuse_stream_synchronize(stream));
     drop(plan);
 }
@@ -85,7 +84,7 @@ static void run_lists(const grouped_lists *a, const grouped_lists *b, const grou
 }
 
 /* Blocks of other sizes for it alone, of which one then has few rows; the same sums: as a chain of fma. */
-static void alone_and_beside(void)
+TEST_ON_MACHINE(bits_are_the_members)
 {
     static const grouped_shape a[] = { { 2, { 90, 40 } }, { 2, { 160, 2 } } },
                                c[] = { { 2, { 90, 33 } }, { 2, { 160, 5 } } },
@@ -98,11 +97,6 @@ static void alone_and_beside(void)
         run_turned(&x, &y, turned, &z);
         grouped_check_turned(x.t[0], y.t[0], turned, z.t[0], 90, 33, 40);
     }
-}
-
-TEST(bits_are_the_members)
-{
-    if (on_each_device(alone_and_beside) == 0) TEST_SKIP("no device on this machine");
 }
 
 /* ---- lists of nothing, updates, one tensor for all ---- */
@@ -126,8 +120,7 @@ TEST(a_factor_is_updated)
 
     lfuse_update(x, lfuse_matmul(x, lfuse_list_input(g, "b", LFUSE_F32, LFUSE_RANK_MATRIX)));
     lfuse_plan *plan = new_plan(dev, g, NULL);
-    OK(lfuse_plan_run(plan, stream, (lfuse_binding[]){ lfuse_bind_list("a", a.list), lfuse_bind_list("b", b.list) },
-                      2));
+    RUN(plan, stream, BIND("a", a.list), BIND("b", b.list));
     grouped_check(before.t[0], b.t[0], a.t[0], 4, 4, 4);
     grouped_check(before.t[1], b.t[1], a.t[1], 7, 7, 7);
 }
@@ -200,7 +193,7 @@ TEST(graphs_that_cannot_be)
         for (int k = 0; k < 2; k++) {
             const int rank = k ? cases[i].rank_b : cases[i].rank_a;
             const lfuse_type type = k ? cases[i].b : cases[i].a;
-            v[k] = rank > 0 ? lfuse_input(graph, k ? "b" : "a", type, rank, SHAPE(3, 3))
+            v[k] = rank > 0 ? lfuse_input(graph, k ? "b" : "a", type, rank, LFUSE_DIMS(3, 3))
                             : lfuse_list_input(graph, k ? "b" : "a", type, rank);
         }
         graph_fails(graph, lfuse_matmul(v[0], v[1]), cases[i].status, cases[i].words);

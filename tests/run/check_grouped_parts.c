@@ -5,7 +5,7 @@
 /* [m, n] from column `first` on of one that has rows of `ld`. */
 static lfuse_tensor *part(const lfuse_tensor *whole, int64_t first, int64_t m, int64_t n, int64_t ld)
 {
-    return new_view(whole, 2, SHAPE(m, n), SHAPE(ld, 1), first);
+    return new_view(whole, SHAPE(m, n), LFUSE_DIMS(ld, 1), first);
 }
 
 static lfuse_tensor *noise(int64_t m, int64_t n, int start)
@@ -30,7 +30,7 @@ static parts make_parts(void)
     parts p = { .a.count = PARTS, .b.count = PARTS, .c.count = PARTS };
     int64_t at = 1;
 
-    p.wholes[0] = tensor(2, SHAPE(PART_ROWS, LD));
+    p.wholes[0] = tensor(SHAPE(PART_ROWS, LD));
     OK(lfuse_tensor_fill(p.wholes[0], NULL, 77));
     for (int i = 0; i < PARTS; i++) {
         const int64_t gap = i == 1 ? 4 : i, n = widths[i], k = depths[i];
@@ -52,8 +52,7 @@ static void of_parts(lfuse_transport transport)
     lfuse_graph *graph = grouped_graph();
     lfuse_plan *plan = grouped_plan(graph, transport);
     parts p = make_parts();
-    const lfuse_binding all[] = { lfuse_bind_list("a", p.a.list), lfuse_bind_list("b", p.b.list),
-                                  lfuse_bind_list("c", p.c.list) };
+    const lfuse_binding all[] = { BIND("a", p.a.list), BIND("b", p.b.list), BIND("c", p.c.list) };
     lfuse_tensor *other = noise(depths[2], widths[2] + 8, 9), *moved = part(other, 1, depths[2], widths[2],
                                                                             widths[2] + 8);
 
@@ -94,16 +93,14 @@ TEST(epilogues_of_parts)
     lfuse_output(g, "s", sum);
     lfuse_update(residual, lfuse_add(lfuse_add(sum, residual),
                                      lfuse_list_input(g, "d", LFUSE_F32, LFUSE_RANK_COLUMNS)));
-    v[0] = new_view(rows, 3, SHAPE(2, 4, 3), SHAPE(3, 6, 1), 0);
-    v[1] = new_view(sums, 3, SHAPE(2, 4, 5), SHAPE(5, 11, 1), 1);
-    v[2] = new_view(r, 3, SHAPE(2, 4, 5), SHAPE(32, 8, 1), 2);
+    v[0] = new_view(rows, SHAPE(2, 4, 3), LFUSE_DIMS(3, 6, 1), 0);
+    v[1] = new_view(sums, SHAPE(2, 4, 5), LFUSE_DIMS(5, 11, 1), 1);
+    v[2] = new_view(r, SHAPE(2, 4, 5), LFUSE_DIMS(32, 8, 1), 2);
     for (int i = 0; i < 3; i++) l[i] = new_list(dev, LFUSE_F32, 1, &v[i]);
     memcpy(before, values(v[2]), sizeof before), memcpy(x, values(v[0]), sizeof x);
     memcpy(y, values(b.t[0]), sizeof y), memcpy(d, values(shift.t[0]), sizeof d);
     lfuse_plan *plan = new_plan(dev, g, NULL);
-    OK(lfuse_plan_run(plan, stream, (lfuse_binding[]){ lfuse_bind_list("a", l[0]), lfuse_bind_list("b", b.list),
-                                                       lfuse_bind_list("s", l[1]), lfuse_bind_list("r", l[2]),
-                                                       lfuse_bind_list("d", shift.list) }, 5));
+    RUN(plan, stream, BIND("a", l[0]), BIND("b", b.list), BIND("s", l[1]), BIND("r", l[2]), BIND("d", shift.list));
     memcpy(s, values(v[1]), sizeof s);
     const float *z = values(v[2]);
     for (int h = 0; h < 2; h++)
@@ -136,7 +133,7 @@ TEST(matrices_that_no_list_takes)
         { 3, { 3, 4, 6 }, { 0, 6, 1 }, LFUSE_ERR_UNSUPPORTED, "its matrices lie at different distances" },
         { 4, { 2, 2, 4, 6 }, { 100, 24, 6, 1 }, LFUSE_ERR_UNSUPPORTED, "its matrices lie at different distances" }
     };
-    lfuse_tensor *whole = tensor(1, SHAPE(1000));
+    lfuse_tensor *whole = tensor(SHAPE(1000));
     lfuse_list *l;
 
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -151,10 +148,9 @@ TEST(matrices_that_no_list_takes)
 TEST(parts_in_the_way)
 {
     parts p = make_parts();
-    lfuse_tensor *other = tensor(2, SHAPE(64, 20)), *wide = part(other, 0, depths[2], widths[2], 20), *t[PARTS];
+    lfuse_tensor *other = tensor(SHAPE(64, 20)), *wide = part(other, 0, depths[2], widths[2], 20), *t[PARTS];
 
-    FAILS(LFUSE_ERR_SHAPE, lfuse_list_replace(p.b.list, 2, 1, &wide));
-    ck_says("of 64 rows, 20 apart, of 5; it was");
+    SAYS(LFUSE_ERR_SHAPE, lfuse_list_replace(p.b.list, 2, 1, &wide), "of 64 rows, 20 apart, of 5; it was");
     memcpy(t, p.c.t, sizeof t);
     t[1] = part(p.wholes[0], 1 + 32, PART_ROWS, widths[1], LD); /* the last column of the one before */
     lfuse_list *l = new_list(dev, LFUSE_F32, PARTS, t);
@@ -175,8 +171,7 @@ TEST(parts_for_products_alone)
 
     lfuse_output(g, "y", lfuse_member_row_sum(lfuse_relu(a)));
     lfuse_plan *plan = new_plan(dev, g, NULL);
-    FAILS(LFUSE_ERR_UNSUPPORTED, lfuse_plan_run(plan, stream, (lfuse_binding[]){ lfuse_bind_list("a", p.a.list),
-                                                                                 lfuse_bind_list("y", p.b.list) }, 2));
+    FAILS(LFUSE_ERR_UNSUPPORTED, lfuse_plan_run(plan, stream, BINDINGS(BIND("a", p.a.list), BIND("y", p.b.list))));
     ck_assert_msg(strstr(lfuse_last_error(), "member 1 of \"a\" is not contiguous: 1 matrices, 160 elements apart, of "
                                              "20 rows, 8 apart, of 4"), "%s", lfuse_last_error());
     FAILS(LFUSE_ERR_UNSUPPORTED, lfuse_foreach_zero(stream, p.a.list));

@@ -48,7 +48,7 @@ static void destroy_range(lists *l, int from, int to)
 enum { BINDINGS = 6 };
 static void bind(lfuse_binding *b, const lists *l, lfuse_binding rate, lfuse_binding decay)
 {
-    b[0] = lfuse_bind_list("w", l->lw), b[1] = lfuse_bind_list("g", l->lg), b[2] = lfuse_bind_list("norms", l->ln);
+    b[0] = BIND("w", l->lw), b[1] = BIND("g", l->lg), b[2] = BIND("norms", l->ln);
     b[3] = rate, b[4] = decay, b[5] = lfuse_bind_scalar("step", 7);
 }
 
@@ -131,15 +131,10 @@ TEST_LOOP(on_the_stub, 0, 8)
     compare((lfuse_transport)(_i / 2), _i / 2 == LFUSE_TRANSPORT_TABLE);
 }
 
-static void compare_transports(void)
+TEST_ON_MACHINE(on_devices)
 {
     compare(LFUSE_TRANSPORT_DEFAULT, false);
     compare(LFUSE_TRANSPORT_TABLE, false);
-}
-
-TEST(on_devices)
-{
-    if (!on_each_device(compare_transports)) TEST_SKIP("no device on this machine");
 }
 
 /* What a recording binds stays as it was, and a replay binds other numbers: all of them, then the last one alone. */
@@ -198,9 +193,9 @@ TEST(refusals)
     FAILS(LFUSE_ERR_INVALID, lfuse_list_set_groups(l.lw, 2, NULL));
     FAILS(LFUSE_ERR_INVALID, lfuse_list_set_groups(l.lw, 0, two));
     FAILS(LFUSE_ERR_INVALID, lfuse_list_set_groups(l.lw, -1, two));
-    FAILS(LFUSE_ERR_INVALID, lfuse_list_set_groups(l.lw, 2, SHAPE(1, 4)));
-    FAILS(LFUSE_ERR_INVALID, lfuse_list_set_groups(l.lw, 3, SHAPE(0, 5, 4)));
-    FAILS(LFUSE_ERR_INVALID, lfuse_list_set_groups(l.lw, 2, SHAPE(0, MEMBERS + 1)));
+    FAILS(LFUSE_ERR_INVALID, lfuse_list_set_groups(l.lw, 2, LFUSE_DIMS(1, 4)));
+    FAILS(LFUSE_ERR_INVALID, lfuse_list_set_groups(l.lw, 3, LFUSE_DIMS(0, 5, 4)));
+    FAILS(LFUSE_ERR_INVALID, lfuse_list_set_groups(l.lw, 2, LFUSE_DIMS(0, MEMBERS + 1)));
     /* Numbers without groups; as many as there are groups, and NULL. */
     bind(b, &l, lfuse_bind_scalars("rate", 2, rates), lfuse_bind_scalar("decay", 0.1));
     FAILS(LFUSE_ERR_BINDING, lfuse_plan_run(plan, stream, b, BINDINGS));
@@ -223,7 +218,7 @@ TEST(refusals)
     bind(b, &l, lfuse_bind_scalars("rate", 2, rates), lfuse_bind_scalar("decay", 0.1));
     FAILS(LFUSE_ERR_SHAPE, lfuse_plan_run(plan, stream, b, BINDINGS));
     ck_assert_str_eq(lfuse_last_error(), "list \"w\" has 2 groups, \"g\" 9");
-    OK(lfuse_list_set_groups(l.lg, 2, SHAPE(0, 5)));
+    OK(lfuse_list_set_groups(l.lg, 2, LFUSE_DIMS(0, 5)));
     FAILS(LFUSE_ERR_SHAPE, lfuse_plan_run(plan, stream, b, BINDINGS));
     OK(lfuse_list_set_groups(l.lg, 2, two));
     b[3] = lfuse_bind_scalars("rate", 3, rates);
@@ -238,8 +233,8 @@ TEST(refusals)
 TEST(beside_tensors)
 {
     const lfuse_value w = lfuse_list_input(g, "w", LFUSE_F32, LFUSE_RANK_ANY), s = lfuse_scalar(g, "s");
-    const lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 1, LFUSE_DIMS(5)), t = lfuse_scalar(g, "t");
-    lfuse_tensor *tx = ramp(1, SHAPE(5), 1, 1);
+    const lfuse_value x = lfuse_input(g, "x", F32(5)), t = lfuse_scalar(g, "t");
+    lfuse_tensor *tx = ramp(SHAPE(5), 1, 1);
     lists l;
 
     lfuse_update(w, lfuse_mul(lfuse_mul(w, s), t));
@@ -248,7 +243,7 @@ TEST(beside_tensors)
     make_range(&l, 0, MEMBERS);
     OK(lfuse_list_set_groups(l.lw, 2, two));
     {
-        lfuse_binding b[] = { lfuse_bind_list("w", l.lw), lfuse_bind_scalar("s", 2), lfuse_bind_tensor("x", tx),
+        lfuse_binding b[] = { BIND("w", l.lw), lfuse_bind_scalar("s", 2), BIND("x", tx),
                               lfuse_bind_scalars("t", 2, rates) };
         OK(lfuse_plan_run(plan, stream, b, 4));
         b[1] = lfuse_bind_scalars("s", 2, rates);

@@ -12,8 +12,8 @@ static lfuse_list *wrapped(int from)
     lfuse_tensor *t[2];
 
     for (int i = 0; i < 2; i++)
-        OK(lfuse_tensor_wrap(dev, LFUSE_MEMORY_NATIVE, (uintptr_t)memory[from + i], sizeof memory[0], LFUSE_F32, 1,
-                             SHAPE(LENGTH), NULL, 0, &t[i]));
+        OK(lfuse_tensor_wrap(dev, LFUSE_MEMORY_NATIVE, (uintptr_t)memory[from + i], sizeof memory[0], F32(LENGTH), NULL,
+                             0, &t[i]));
     lfuse_list *l = new_list(dev, LFUSE_F32, 2, t);
     for (int i = 0; i < 2; i++) drop(t[i]);
     return l;
@@ -52,7 +52,7 @@ static uint64_t calls_of_turns(lfuse_plan *plan, lfuse_list **lists, int most)
     for (int turn = 0; turn < 3; turn++) {
         before = lfuse__stub_calls(LFUSE__STUB_ANY);
         for (int i = 0; i < most; i++) {
-            lfuse_binding b = lfuse_bind_list("x", lists[i]);
+            lfuse_binding b = BIND("x", lists[i]);
             OK(lfuse_plan_run(plan, stream, &b, 1));
         }
     }
@@ -78,13 +78,12 @@ TEST(sizes_in_turn)
     lfuse_tensor *x[2], *y[2];
     uint64_t before = 0;
 
-    lfuse_output(g, "y", lfuse_neg(lfuse_input(g, "x", LFUSE_F32, 1, LFUSE_DIMS(n))));
+    lfuse_output(g, "y", lfuse_neg(lfuse_input(g, "x", F32(n))));
     lfuse_plan *plan = plan_with(0);
-    for (int i = 0; i < 2; i++) x[i] = ramp(1, SHAPE(10 + i), 1, 1), y[i] = tensor(1, SHAPE(10 + i));
+    for (int i = 0; i < 2; i++) x[i] = ramp(SHAPE(10 + i), 1, 1), y[i] = tensor(SHAPE(10 + i));
     for (int i = 0; i < 8; i++) {
-        lfuse_binding b[] = { lfuse_bind_tensor("x", x[i & 1]), lfuse_bind_tensor("y", y[i & 1]) };
         if (i == 4) before = lfuse__stub_calls(LFUSE__STUB_ANY);
-        OK(lfuse_plan_run(plan, stream, b, 2));
+        RUN(plan, stream, BIND("x", x[i & 1]), BIND("y", y[i & 1]));
     }
     ck_assert_uint_eq(lfuse__stub_calls(LFUSE__STUB_ANY) - before, 4);
     NEAR(values(y[0])[9], -10);
@@ -95,14 +94,13 @@ TEST(sizes_in_turn)
 TEST(sizes_that_no_tensor_tells)
 {
     const lfuse_size n = lfuse_size_var(g, "n", 0, 100);
-    const lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 1, LFUSE_DIMS(4));
-    lfuse_tensor *tx = ramp(1, SHAPE(4), 1, 1), *ty = tensor(1, SHAPE(4));
+    const lfuse_value x = lfuse_input(g, "x", F32(4));
+    lfuse_tensor *tx = ramp(SHAPE(4), 1, 1), *ty = tensor(SHAPE(4));
 
     lfuse_output(g, "y", lfuse_mul(x, lfuse_extent(g, n)));
     lfuse_plan *plan = plan_with(0);
     for (int i = 0; i < 6; i++) {
-        OK(lfuse_plan_run(plan, stream, BINDINGS(lfuse_bind_tensor("x", tx), lfuse_bind_tensor("y", ty),
-                                                 lfuse_bind_size("n", 5 + i % 3))));
+        RUN(plan, stream, BIND("x", tx), BIND("y", ty), lfuse_bind_size("n", 5 + i % 3));
         NEAR(values(ty)[3], 4 * (5 + i % 3));
     }
 }
@@ -119,7 +117,7 @@ TEST_LOOP(destroyed_lists_go, 0, 2)
         uint64_t before = 0;
         for (int i = 0; i < LENGTH; i++) memory[0][i] = memory[1][i] = (float)i;
         lfuse_list *l = wrapped(0);
-        lfuse_binding b = lfuse_bind_list("x", l);
+        lfuse_binding b = BIND("x", l);
         int64_t held = memories();
         ck_assert_int_ge(held, nothing + 2);
         for (int i = 0; i < 3; i++) {
@@ -139,7 +137,7 @@ TEST_LOOP(destroyed_lists_go, 0, 2)
 TEST(holders_of_lists)
 {
     lfuse_list *l = wrapped(2);
-    lfuse_binding b = lfuse_bind_list("x", l);
+    lfuse_binding b = BIND("x", l);
 
     count_up();
     lfuse_plan *plan = plan_with(0);
@@ -163,16 +161,15 @@ TEST(frozen_inputs_are_not_collected)
     const int64_t nothing = memories();
     lfuse_tensor *w;
 
-    lfuse_output(g, "y", lfuse_mul(lfuse_input(g, "x", LFUSE_F32, 1, LFUSE_DIMS(LENGTH)),
-                                   lfuse_frozen(g, "w", LFUSE_F32, 1, LFUSE_DIMS(LENGTH))));
+    lfuse_output(g, "y", lfuse_mul(lfuse_input(g, "x", F32(LENGTH)), lfuse_frozen(g, "w", F32(LENGTH))));
     lfuse_plan *plan = plan_with(0);
-    lfuse_tensor *x = ramp(1, SHAPE(LENGTH), 0, 1), *y = tensor(1, SHAPE(LENGTH));
+    lfuse_tensor *x = ramp(SHAPE(LENGTH), 0, 1), *y = tensor(SHAPE(LENGTH));
     for (int pass = 0; pass < 4; pass++) {
-        lfuse_binding b[] = { lfuse_bind_tensor("x", x), { 0 }, lfuse_bind_tensor("y", y) };
+        lfuse_binding b[] = { BIND("x", x), { 0 }, BIND("y", y) };
         for (int i = 0; i < LENGTH; i++) memory[pass][i] = (float)(pass + 1);
-        OK(lfuse_tensor_wrap(dev, LFUSE_MEMORY_NATIVE, (uintptr_t)memory[pass], sizeof memory[0], LFUSE_F32, 1,
-                             SHAPE(LENGTH), NULL, 0, &w));
-        b[1] = lfuse_bind_tensor("w", w);
+        OK(lfuse_tensor_wrap(dev, LFUSE_MEMORY_NATIVE, (uintptr_t)memory[pass], sizeof memory[0], F32(LENGTH), NULL, 0,
+                             &w));
+        b[1] = BIND("w", w);
         OK(lfuse_plan_run(plan, stream, b, 3));
         NEAR(values(y)[5], 5 * (pass + 1));
         drop(w);

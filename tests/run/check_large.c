@@ -4,8 +4,8 @@
  * work-groups are run, so that no more than the ends of the tensors are touched.
  */
 #include "tests/stub/faults.h"
+#include "tests/support/main.h"
 #include "tests/support/objects.h"
-#include "tests/support/status.h"
 
 enum { END = 5 };
 
@@ -17,7 +17,7 @@ static void begin(int lanes)
     lfuse__stub.edge_groups = 1;
     lfuse__stub.elementwise_groups = 0;
     lfuse__stub.vector_lanes = lanes != 0;
-    ck_ok(lfuse_device_open("stub:0", &dev));
+    OK(lfuse_device_open("stub:0", &dev));
 }
 
 static void end(void)
@@ -38,14 +38,14 @@ static void set_tip(lfuse_tensor *t, int64_t elements, int last, uint16_t value)
     uint16_t given[END];
     lfuse_tensor *view = tip(t, elements, last);
     for (int i = 0; i < END; i++) given[i] = value;
-    ck_ok(lfuse_tensor_write(view, NULL, given));
+    OK(lfuse_tensor_write(view, NULL, given));
 }
 
 static void check_tip(lfuse_tensor *t, int64_t elements, int last, uint16_t value)
 {
     uint16_t got[END];
     lfuse_tensor *view = tip(t, elements, last);
-    ck_ok(lfuse_tensor_read(view, NULL, got));
+    OK(lfuse_tensor_read(view, NULL, got));
     for (int i = 0; i < END; i++)
         ck_assert_msg(got[i] == value, "%s end, element %d: %#x instead of %#x", last ? "last" : "first", i, got[i],
                       value);
@@ -72,8 +72,8 @@ static void negate(int rank, const int64_t *shape, int lanes)
     set_tip(flat_x, elements, 0, 0x3c00);
     set_tip(flat_x, elements, 1, 0x4000);
     lfuse_stream *s = new_stream(dev);
-    ck_ok(lfuse_plan_run(plan, s, BINDINGS(lfuse_bind_tensor("x", x), lfuse_bind_tensor("y", y))));
-    ck_ok(lfuse_stream_synchronize(s));
+    RUN(plan, s, BIND("x", x), BIND("y", y));
+    OK(lfuse_stream_synchronize(s));
     check_tip(flat_y, elements, 0, 0xbc00);
     check_tip(flat_y, elements, 1, 0xc000);
 }
@@ -99,21 +99,19 @@ TEST_LOOP(test_broadcast, 0, 2)
     begin(_i);
     lfuse_graph *g = new_graph();
     lfuse_size n = lfuse_size_var(g, "n", 1, (int64_t)1 << 40);
-    lfuse_output(g, "y", lfuse_add(lfuse_input(g, "x", LFUSE_F16, 2, LFUSE_DIMS(n, 1029)),
-                                   lfuse_input(g, "row", LFUSE_F16, 1, LFUSE_DIMS(1029))));
+    lfuse_output(g, "y", lfuse_add(lfuse_input(g, "x", F16(n, 1029)), lfuse_input(g, "row", F16(1029))));
     lfuse_plan *plan = new_plan(dev, g, NULL);
     lfuse_tensor *x = new_tensor(dev, LFUSE_F16, 2, shape);
     lfuse_tensor *y = new_tensor(dev, LFUSE_F16, 2, shape);
     lfuse_tensor *row = new_tensor(dev, LFUSE_F16, 1, shape + 1);
-    ck_ok(lfuse_tensor_fill(row, NULL, 1));
+    OK(lfuse_tensor_fill(row, NULL, 1));
     lfuse_tensor *flat_x = new_view(x, 1, flat, NULL, 0);
     lfuse_tensor *flat_y = new_view(y, 1, flat, NULL, 0);
     set_tip(flat_x, flat[0], 0, 0x3c00);
     set_tip(flat_x, flat[0], 1, 0x4000);
     lfuse_stream *s = new_stream(dev);
-    lfuse_binding b[] = {lfuse_bind_tensor("x", x), lfuse_bind_tensor("row", row), lfuse_bind_tensor("y", y)};
-    ck_ok(lfuse_plan_run(plan, s, b, 3));
-    ck_ok(lfuse_stream_synchronize(s));
+    RUN(plan, s, BIND("x", x), BIND("row", row), BIND("y", y));
+    OK(lfuse_stream_synchronize(s));
     check_tip(flat_y, flat[0], 0, 0x4000); /* 1 + 1 */
     check_tip(flat_y, flat[0], 1, 0x4200); /* 2 + 1 */
 }

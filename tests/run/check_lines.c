@@ -173,10 +173,9 @@ static lfuse_graph *sums(void)
 
 static int bind(const lists *l, lfuse_binding *b)
 {
-    const lfuse_binding all[] = { lfuse_bind_list("x", l->list[X]), lfuse_bind_list("factor", l->list[FACTOR]),
-                                  lfuse_bind_list("rows", l->list[ROW_SUM]),
-                                  lfuse_bind_list("columns", l->list[COLUMN_SUM]),
-                                  lfuse_bind_list("matrices", l->list[MATRIX_SUM]), lfuse_bind_list("y", l->list[Y]) };
+    const lfuse_binding all[] = { BIND("x", l->list[X]), BIND("factor", l->list[FACTOR]),
+                                  BIND("rows", l->list[ROW_SUM]), BIND("columns", l->list[COLUMN_SUM]),
+                                  BIND("matrices", l->list[MATRIX_SUM]), BIND("y", l->list[Y]) };
 
     memcpy(b, all, sizeof all);
     return (int)(sizeof all / sizeof *all);
@@ -251,7 +250,7 @@ static uint64_t run_many(lfuse_device *device, int64_t count, int64_t probe)
     lfuse_update(x, lfuse_sub(x, lfuse_member_row_sum(x)));
     lfuse_stream *stream = new_stream(device);
     lfuse_plan *plan = new_plan(device, g, &options);
-    lfuse_binding b = lfuse_bind_list("x", list_of(device, host, count, 2, extents));
+    lfuse_binding b = BIND("x", list_of(device, host, count, 2, extents));
     lfuse_tensor *one = new_tensor(device, LFUSE_F32, 2, extents);
     OK(lfuse_tensor_write(one, NULL, host + probe * ROWS * COLUMNS));
     OK(lfuse_plan_run(plan, stream, &b, 1));
@@ -269,7 +268,7 @@ static uint64_t run_many(lfuse_device *device, int64_t count, int64_t probe)
     return before;
 }
 
-static void many(lfuse_device *device)
+TEST_ON_DEVICES(any_number_of_members_in_as_many_launches, lfuse_device *device)
 {
     const uint64_t few = run_many(device, 3, 1);
 
@@ -277,11 +276,9 @@ static void many(lfuse_device *device)
     ck_assert_uint_eq(run_many(device, MANY, 99998), few);
 }
 
-TEST(any_number_of_members_in_as_many_launches) { on_every_device(many); }
-
 /* ---- what is refused ---- */
 
-static void refused(lfuse_device *device)
+TEST_ON_DEVICES(lists_that_do_not_go_together, lfuse_device *device)
 {
     lfuse_graph *g = sums();
     lfuse_binding b[8];
@@ -291,9 +288,8 @@ static void refused(lfuse_device *device)
     lfuse_stream *stream = new_stream(device);
     lfuse_plan *plan = new_plan(device, g, NULL);
     int n = bind(&l, b);
-    b[2] = lfuse_bind_list("rows", l.list[COLUMN_SUM]); /* of which there are more */
-    rig_fails(lfuse_plan_run(plan, stream, b, n), LFUSE_ERR_SHAPE, "rows");
-    ck_says("one for each row of x");
+    b[2] = BIND("rows", l.list[COLUMN_SUM]); /* of which there are more */
+    SAYS(LFUSE_ERR_SHAPE, lfuse_plan_run(plan, stream, b, n), "one for each row of x");
     /* As many elements in other rows. */
     lfuse_tensor *flat = new_view(l.m[1].tensors[Y], 2, (const int64_t[]){ 3, 2 }, NULL, 0);
     lfuse_list *list = new_list(device, LFUSE_F32, 2, (lfuse_tensor *[]){ l.m[0].tensors[Y], flat });
@@ -302,13 +298,10 @@ static void refused(lfuse_device *device)
                  lfuse_add(lfuse_list_input(g, "b", LFUSE_F32, LFUSE_RANK_MATRIX),
                            lfuse_list_input(g, "c", LFUSE_F32, LFUSE_RANK_ROWS)));
     plan = new_plan(device, g, NULL);
-    b[0] = lfuse_bind_list("a", list);
-    b[1] = lfuse_bind_list("b", l.list[X]);
-    b[2] = lfuse_bind_list("c", l.list[ROW_SUM]);
-    rig_fails(lfuse_plan_run(plan, stream, b, 3), LFUSE_ERR_SHAPE, "a");
-    ck_says("1 matrices of ");
+    b[0] = BIND("a", list);
+    b[1] = BIND("b", l.list[X]);
+    b[2] = BIND("c", l.list[ROW_SUM]);
+    SAYS(LFUSE_ERR_SHAPE, lfuse_plan_run(plan, stream, b, 3), "1 matrices of ");
 }
-
-TEST(lists_that_do_not_go_together) { on_every_device(refused); }
 
 TEST_SUITE("run", CK_NOFORK)

@@ -9,7 +9,7 @@ static lfuse_tensor *vectors[MEMBERS];
 
 static lfuse_list *make(void)
 {
-    for (int i = 0; i < MEMBERS; i++) vectors[i] = ramp(1, SHAPE(10), (float)i, 1);
+    for (int i = 0; i < MEMBERS; i++) vectors[i] = ramp(SHAPE(10), (float)i, 1);
     return new_list(dev, LFUSE_F32, MEMBERS, vectors);
 }
 
@@ -29,8 +29,8 @@ TEST(most_members)
 TEST(replaced_members)
 {
     lfuse_list *l = make();
-    lfuse_tensor *shorter = ramp(1, SHAPE(9), 0, 1), *longer = ramp(1, SHAPE(11), 0, 1);
-    lfuse_tensor *same = ramp(1, SHAPE(10), 7, 1);
+    lfuse_tensor *shorter = ramp(SHAPE(9), 0, 1), *longer = ramp(SHAPE(11), 0, 1);
+    lfuse_tensor *same = ramp(SHAPE(10), 7, 1);
 
     OK(lfuse_list_replace(l, MEMBERS - 1, 1, &same));
     OK(lfuse_list_replace(l, MEMBERS, 0, NULL));
@@ -61,7 +61,7 @@ TEST(notes_of_replacements)
 TEST(notes_of_what_is_followed)
 {
     lfuse_list *l = make(), *own = NULL;
-    lfuse_tensor *other = ramp(1, SHAPE(10), 3, 1);
+    lfuse_tensor *other = ramp(SHAPE(10), 3, 1);
     int64_t first, count;
 
     OK(lfuse__list_slice(l, 0, MEMBERS, &own));
@@ -81,10 +81,10 @@ TEST(notes_of_what_is_followed)
 /* Two matrices of 2 rows of 3, 4 apart, take 7 elements: so far apart they may lie, and no element nearer. */
 TEST(matrices_apart)
 {
-    lfuse_tensor *all = ramp(1, SHAPE(40), 0, 1);
-    lfuse_tensor *t = new_view(all, 3, SHAPE(2, 2, 3), SHAPE(7, 4, 1), 0);
+    lfuse_tensor *all = ramp(SHAPE(40), 0, 1);
+    lfuse_tensor *t = new_view(all, SHAPE(2, 2, 3), LFUSE_DIMS(7, 4, 1), 0);
     lfuse_list *l = new_list(dev, LFUSE_F32, 1, &t);
-    t = new_view(all, 3, SHAPE(2, 2, 3), SHAPE(6, 4, 1), 0);
+    t = new_view(all, SHAPE(2, 2, 3), LFUSE_DIMS(6, 4, 1), 0);
     FAILS(LFUSE_ERR_INVALID, lfuse_list_create(dev, LFUSE_F32, 1, &t, &l));
 }
 

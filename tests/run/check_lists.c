@@ -29,7 +29,7 @@ static void check_list_sgd(void)
     lfuse_update(w, lfuse_sub(w, lfuse_mul(gr, lfuse_scalar(g, "lr"))));
     lfuse_plan *plan = plan_with(0);
     {
-        lfuse_binding b[] = { lfuse_bind_list("w", lw), lfuse_bind_list("g", lg), lfuse_bind_scalar("lr", 0.5) };
+        lfuse_binding b[] = { BIND("w", lw), BIND("g", lg), lfuse_bind_scalar("lr", 0.5) };
         OK(lfuse_plan_run(plan, stream, b, 3));
         LAUNCHES(1, OK(lfuse_plan_run(plan, stream, b, 3)));
     }
@@ -40,7 +40,7 @@ static void check_list_sgd(void)
     w = lfuse_list_input(h, "w", LFUSE_F32, LFUSE_RANK_ANY);
     lfuse_output(h, "n", lfuse_sqrt(lfuse_member_sum(lfuse_mul(w, w))));
     lfuse_plan *norms = new_plan(dev, h, NULL);
-    OK(lfuse_plan_run(norms, stream, BINDINGS(lfuse_bind_list("w", lg), lfuse_bind_list("n", ln))));
+    RUN(norms, stream, BIND("w", lg), BIND("n", ln));
     for (int i = 0; i < MEMBERS; i++) {
         double sum = 0;
         for (int k = 0; k < sizes[i]; k++) sum += pow(1 + i + 0.001 * k, 2);
@@ -48,7 +48,7 @@ static void check_list_sgd(void)
     }
     lfuse_tensor *one = ramp(1, &sizes[2], 7, 0);
     OK(lfuse_list_replace(lg, 2, 1, &one));
-    OK(lfuse_plan_run(norms, stream, BINDINGS(lfuse_bind_list("w", lg), lfuse_bind_list("n", ln))));
+    RUN(norms, stream, BIND("w", lg), BIND("n", ln));
     NEAR(values(n[2])[0], 7 * sqrt(2500));
     for (int i = 0; i < MEMBERS; i++) drop(t[i]), drop(n[i]);
     drop(one);
@@ -101,9 +101,8 @@ TEST_LOOP(list_sums_of_many_blocks, 0, 4)
     lfuse_tensor *total = tensor(0, NULL);
     lfuse_plan *plan = plan_with(0);
     for (int pass = 0; pass < 3; pass++) {
-        lfuse_binding b[] = { lfuse_bind_list("x", li), lfuse_bind_list("y", lo), lfuse_bind_tensor("total", total) };
         before = launches();
-        OK(lfuse_plan_run(plan, stream, b, 3));
+        RUN(plan, stream, BIND("x", li), BIND("y", lo), BIND("total", total));
         OK(lfuse_stream_synchronize(stream));
     }
     ck_assert_uint_eq(launches() - before, _i & 1 ? 2 : 10); /* with slots three members or so at a time */
@@ -143,8 +142,7 @@ TEST_LOOP(any_number_of_members, 0, 12)
     for (int pass = 0; pass < 3; pass++) {
         for (int64_t i = 0; i < count; i++) sums[i] = -77;
         uint64_t before = launches();
-        OK(lfuse_plan_run(plan, stream, BINDINGS(lfuse_bind_list("x", lx), lfuse_bind_list("sums", ls),
-                                                 lfuse_bind_tensor("total", total))));
+        RUN(plan, stream, BIND("x", lx), BIND("sums", ls), BIND("total", total));
         ck_assert_uint_eq(values(total)[0] == (float)all, 1);
         if (pass) ck_assert_uint_le(launches() - before, 2);
         for (int64_t i = 0; i < count; i++) {
@@ -160,8 +158,8 @@ TEST_LOOP(any_number_of_members, 0, 12)
 TEST(nothing_to_choose_from)
 {
     lfuse_value v = lfuse_list_input(g, "x", LFUSE_F32, LFUSE_RANK_ANY);
-    lfuse_tensor *total = tensor(0, NULL), *t[3] = { ramp(1, SHAPE(4), 1, 1), ramp(1, SHAPE(2), -9, 1),
-                                                     ramp(1, SHAPE(0), 0, 0) };
+    lfuse_tensor *total = tensor(0, NULL), *t[3] = { ramp(SHAPE(4), 1, 1), ramp(SHAPE(2), -9, 1),
+                                                     ramp(SHAPE(0), 0, 0) };
 
     lfuse_output(g, "most", lfuse_list_norm_inf(v));
     lfuse_plan *plan = plan_with(0);
@@ -169,13 +167,11 @@ TEST(nothing_to_choose_from)
     lfuse_list *two = new_list(dev, LFUSE_F32, 2, t);
     lfuse_list *three = new_list(dev, LFUSE_F32, 3, t);
     {
-        lfuse_binding b[] = { lfuse_bind_list("x", none), lfuse_bind_tensor("most", total) };
-        FAILS(LFUSE_ERR_SHAPE, lfuse_plan_run(plan, stream, b, 2));
-        ck_says("list \"x\" has no members");
-        b[0] = lfuse_bind_list("x", three);
-        FAILS(LFUSE_ERR_SHAPE, lfuse_plan_run(plan, stream, b, 2));
-        ck_says("member 2 of list \"x\" has no elements");
-        b[0] = lfuse_bind_list("x", two);
+        lfuse_binding b[] = { BIND("x", none), BIND("most", total) };
+        SAYS(LFUSE_ERR_SHAPE, lfuse_plan_run(plan, stream, b, 2), "list \"x\" has no members");
+        b[0] = BIND("x", three);
+        SAYS(LFUSE_ERR_SHAPE, lfuse_plan_run(plan, stream, b, 2), "member 2 of list \"x\" has no elements");
+        b[0] = BIND("x", two);
         OK(lfuse_plan_run(plan, stream, b, 2));
     }
     NEAR(values(total)[0], 9);
@@ -189,7 +185,7 @@ TEST(lists_of_numbers)
 
     for (int i = 0; i < MEMBERS; i++) {
         t[i] = ramp(1, &sizes[i], 1, 0.5f);
-        r[i] = ramp(i % 2, SHAPE(1), (float)i, 0);
+        r[i] = ramp(i % 2, LFUSE_DIMS(1), (float)i, 0);
         z[i] = ramp(1, &sizes[i], NAN, 0);
     }
     lfuse_list *lw = new_list(dev, LFUSE_F32, MEMBERS, t);
@@ -202,8 +198,7 @@ TEST(lists_of_numbers)
     lfuse_update(w, lfuse_full_like(w, lfuse_add(lfuse_scalar(g, "z0"), lfuse_constant(g, 1))));
     lfuse_plan *plan = plan_with(0);
     {
-        lfuse_binding b[] = { lfuse_bind_list("rate", lr), lfuse_bind_list("w", lw), lfuse_bind_list("z", lz),
-                              lfuse_bind_scalar("z0", 2) };
+        lfuse_binding b[] = { BIND("rate", lr), BIND("w", lw), BIND("z", lz), lfuse_bind_scalar("z0", 2) };
         LAUNCHES(3, OK(lfuse_plan_run(plan, stream, b, 4)));
         for (int i = 0; i < MEMBERS; i++) {
             ck_assert_float_eq(values(r[i])[0], (float)i + 1);

@@ -29,7 +29,7 @@ static void add(network *n, const char *name, int rank, const int64_t *shape, ui
         lfuse__data_uniform(n->type, host, elements, -scale, scale, (uint64_t)n->count + 1);
         OK(lfuse_tensor_write(n->tensors[n->count], NULL, host));
     }
-    n->bind[n->count] = lfuse_bind_tensor(name, n->tensors[n->count]);
+    n->bind[n->count] = BIND(name, n->tensors[n->count]);
     n->count++;
 }
 
@@ -42,16 +42,16 @@ static network *make(lfuse_type type, int64_t rows, int64_t width)
     ck_assert(n != NULL);
     n->type = type, n->rows = rows, n->width = width;
     fresh_graph();
-    lfuse_value x = lfuse_input(g, "x", type, 2, LFUSE_DIMS(rows, width));
-    add(n, "x", 2, SHAPE(rows, width), n->x, 1);
+    lfuse_value x = lfuse_input(g, "x", TYPED(type, rows, width));
+    add(n, "x", SHAPE(rows, width), n->x, 1);
     for (int i = 0; i < LAYERS; i++) {
-        x = lfuse_relu(lfuse_add(lfuse_matmul(x, lfuse_frozen(g, w[i], type, 2, LFUSE_DIMS(width, width))),
-                                 lfuse_frozen(g, b[i], type, 1, LFUSE_DIMS(width))));
-        add(n, w[i], 2, SHAPE(width, width), n->w[i], sqrt(6 / (double)width));
-        add(n, b[i], 1, SHAPE(width), n->b[i], 0.1);
+        x = lfuse_relu(lfuse_add(lfuse_matmul(x, lfuse_frozen(g, w[i], TYPED(type, width, width))),
+                                 lfuse_frozen(g, b[i], TYPED(type, width))));
+        add(n, w[i], SHAPE(width, width), n->w[i], sqrt(6 / (double)width));
+        add(n, b[i], SHAPE(width), n->b[i], 0.1);
     }
     lfuse_output(g, "y", x);
-    add(n, "y", 2, SHAPE(rows, width), NULL, 0);
+    add(n, "y", SHAPE(rows, width), NULL, 0);
     return n;
 }
 

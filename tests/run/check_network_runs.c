@@ -23,8 +23,8 @@ static void check_many_ways(void)
     network_graph(&n, false);
     network_tensors(&n);
     network other = n;
-    other.x = network_noise(2, SHAPE(5, 24), 1), other.y = tensor(2, SHAPE(5, 28));
-    other.w[1] = network_noise(2, SHAPE(32, 32), 0.4);
+    other.x = network_noise(SHAPE(5, 24), 1), other.y = tensor(SHAPE(5, 28));
+    other.w[1] = network_noise(SHAPE(32, 32), 0.4);
     OK(lfuse_stream_create(dev, &second));
     lfuse_plan *plan = plan_with(0);
     float *first = run_and_copy(&n, plan, stream);
@@ -154,14 +154,9 @@ TEST_LOOP(refreshed, 0, 4)
     check_refresh(_i & 1, _i & 2);
 }
 
-static void check_refreshes(void)
+TEST_ON_MACHINE(refreshed_on_devices)
 {
     check_refresh(true, true);
-}
-
-TEST(refreshed_on_devices)
-{
-    if (!on_each_device(check_refreshes)) TEST_SKIP("no device");
 }
 
 TEST_LOOP(many_ways, 0, 2)
@@ -177,7 +172,7 @@ TEST(many_ways_on_devices)
 }
 
 /* Wider than one launch of the stub can hold, on devices that say which groups run at the same time. */
-static void check_wide(void)
+TEST_ON_MACHINE(wide_on_devices)
 {
     static const struct { int64_t rows, width; bool turned; } cases[] = {
         { 1, 256, false }, { 7, 100, false }, { 33, 64, true }, { 64, 128, false }, { 2, 250, false },
@@ -201,11 +196,6 @@ static void check_wide(void)
         drop(plan);
         network_free(&n);
     }
-}
-
-TEST(wide_on_devices)
-{
-    if (!on_each_device(check_wide)) TEST_SKIP("no device");
 }
 
 TEST_SUITE("run", CK_NOFORK)

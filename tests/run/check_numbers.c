@@ -52,7 +52,7 @@ static lfuse_tensor *typed(lfuse_type type, int rank, const int64_t *shape)
 /* The half's expressions. Bit i of `device`: number i lies in device memory. */
 static void describe(int half, unsigned device)
 {
-    lfuse_value v[NUMBERS], x = lfuse_input(g, "x", LFUSE_F32, 1, LFUSE_DIMS(LENGTH));
+    lfuse_value v[NUMBERS], x = lfuse_input(g, "x", F32(LENGTH));
     const lfuse_value w = lfuse_list_input(g, "w", LFUSE_F32, LFUSE_RANK_ANY), h = lfuse_cast(x, LFUSE_F16);
     char name[16];
 
@@ -91,19 +91,19 @@ static void compute(int half, unsigned device, unsigned disable, results *r)
     g = lfuse_graph_create();
     describe(half, device);
     lfuse_plan *plan = plan_with(disable);
-    b[count++] = lfuse_bind_tensor("x", made[n++] = ramp(1, SHAPE(LENGTH), 0.5f, 0.0007f));
+    b[count++] = BIND("x", made[n++] = ramp(SHAPE(LENGTH), 0.5f, 0.0007f));
     lists[EXPRESSIONS] = list(-1, own);
-    b[count++] = lfuse_bind_list("w", lists[EXPRESSIONS]);
+    b[count++] = BIND("w", lists[EXPRESSIONS]);
     for (int i = 0; i < NUMBERS; i++)
-        b[count++] = device >> i & 1 ? lfuse_bind_tensor(names[i], made[n++] = number_tensor(i))
+        b[count++] = device >> i & 1 ? BIND(names[i], made[n++] = number_tensor(i))
                                      : lfuse_bind_scalar(names[i], numbers[i]);
     for (int i = 0; i < EXPRESSIONS; i++) {
         snprintf(text[k], sizeof text[k], "y%d", i);
-        b[count++] = lfuse_bind_tensor(text[k++], made[n++] = typed(LFUSE_F32, 1, SHAPE(LENGTH)));
+        b[count++] = BIND(text[k++], made[n++] = typed(F32(LENGTH)));
         snprintf(text[k], sizeof text[k], "h%d", i);
-        b[count++] = lfuse_bind_tensor(text[k++], made[n++] = typed(LFUSE_F16, 1, SHAPE(LENGTH)));
+        b[count++] = BIND(text[k++], made[n++] = typed(F16(LENGTH)));
         snprintf(text[k], sizeof text[k], "z%d", i);
-        b[count++] = lfuse_bind_list(text[k++], lists[i] = list(0, members[i]));
+        b[count++] = BIND(text[k++], lists[i] = list(0, members[i]));
     }
     OK(lfuse_plan_run(plan, stream, b, count));
     OK(lfuse_stream_synchronize(stream));

@@ -24,7 +24,7 @@ static lfuse_tensor *at(int where, int length)
     lfuse_tensor *t;
 
     OK(lfuse_tensor_wrap(dev, LFUSE_MEMORY_NATIVE, (uintptr_t)(memory + (size_t)where * size),
-                         (uint64_t)(length ? length : 1) * size, type, 1, SHAPE(length), NULL, 0, &t));
+                         (uint64_t)(length ? length : 1) * size, TYPED(type, length), NULL, 0, &t));
     return own_tensor(t);
 }
 
@@ -67,7 +67,7 @@ static lfuse_plan *make_plan(void)
     const lfuse_value r = lfuse_list_input(g, names[0], type, LFUSE_RANK_ANY);
     const lfuse_value w = lfuse_list_input(g, names[1], type, LFUSE_RANK_ANY);
     const lfuse_value also = lfuse_list_input(g, names[2], type, LFUSE_RANK_ANY);
-    const lfuse_value total = lfuse_input(g, names[3], type, 1, LFUSE_DIMS(2));
+    const lfuse_value total = lfuse_input(g, names[3], TYPED(type, 2));
 
     lfuse_update(w, lfuse_add(lfuse_mul(r, also), w));
     lfuse_update(total, lfuse_neg(total));
@@ -101,9 +101,8 @@ TEST_LOOP(as_every_pair_compared, 1, 6)
     for (int i = 0; i < LISTS; i++) lists[i] = list_at(i);
     lfuse_tensor *total = at(place[LISTS][0], 2);
     for (int i = 0; i < ROUNDS; i++) {
-        lfuse_binding b[] = { lfuse_bind_list(names[0], lists[0]), lfuse_bind_list(names[1], lists[1]),
-                              lfuse_bind_list(names[2], lists[2]), lfuse_bind_tensor(names[3], total) };
-        lfuse_status status = lfuse_plan_run(plan, stream, b, 4);
+        lfuse_status status = lfuse_plan_run(plan, stream, BINDINGS(BIND(names[0], lists[0]), BIND(names[1], lists[1]),
+                                                                    BIND(names[2], lists[2]), BIND(names[3], total)));
         ck_assert_msg(status == (overlaps() ? LFUSE_ERR_OVERLAP : LFUSE_OK), "round %d: %s", i, lfuse_last_error());
         found += status != LFUSE_OK;
         for (int k = next(&seed) % 8 ? 1 : 20; k > 0; k--) move(lists, &seed); /* at times more than a list remembers */
@@ -123,8 +122,8 @@ TEST(the_message_names_both)
     for (int i = 0; i < LISTS; i++) lists[i] = list_at(i);
     lfuse_tensor *total = at(PLACES - 2, 2);
     {
-        lfuse_binding b[] = { lfuse_bind_list(names[0], lists[0]), lfuse_bind_list(names[1], lists[1]),
-                              lfuse_bind_list(names[2], lists[2]), lfuse_bind_tensor(names[3], total) };
+        lfuse_binding b[] = { BIND(names[0], lists[0]), BIND(names[1], lists[1]),
+                              BIND(names[2], lists[2]), BIND(names[3], total) };
         OK(lfuse_plan_run(plan, stream, b, 4));
         lfuse_tensor *t = at(place[1][2] + 1, 3);
         OK(lfuse_list_replace(lists[0], 3, 1, &t));
@@ -168,7 +167,7 @@ static bool have_common(const block *a, const block *b)
 
 static lfuse_tensor *view_of(const lfuse_tensor *matrix, const block *b)
 {
-    return new_view(matrix, 2, SHAPE(b->rows, b->columns), SHAPE(PITCH, 1), b->at);
+    return new_view(matrix, SHAPE(b->rows, b->columns), LFUSE_DIMS(PITCH, 1), b->at);
 }
 
 /* "w" is written, "x" is read; of every pair, whether they overlap. */
@@ -176,9 +175,8 @@ static void compare_blocks(lfuse_plan *plan, const lfuse_tensor *matrix, const b
 {
     lfuse_tensor *tw = view_of(matrix, w), *tx = view_of(matrix, x);
 
-    lfuse_tensor *ty = new_tensor(dev, LFUSE_I8, 2, SHAPE(x->rows, x->columns));
-    lfuse_status status = lfuse_plan_run(plan, stream, BINDINGS(lfuse_bind_tensor("w", tw), lfuse_bind_tensor("x", tx),
-                                                                lfuse_bind_tensor("y", ty)));
+    lfuse_tensor *ty = new_tensor(dev, I8(x->rows, x->columns));
+    lfuse_status status = lfuse_plan_run(plan, stream, BINDINGS(BIND("w", tw), BIND("x", tx), BIND("y", ty)));
     ck_assert_msg(status == (have_common(w, x) ? LFUSE_ERR_OVERLAP : LFUSE_OK),
                   "%d x %d from %d and %d x %d from %d: %s", w->rows, w->columns, w->at, x->rows, x->columns, x->at,
                   lfuse_status_name(status));
@@ -188,16 +186,15 @@ static void compare_blocks(lfuse_plan *plan, const lfuse_tensor *matrix, const b
 TEST_LOOP(columns_byte_by_byte, 0, 3)
 {
     const lfuse_size rows = lfuse_size_var(g, "rows", 1, 8), columns = lfuse_size_var(g, "columns", 1, 8);
-    const lfuse_value w = lfuse_input(g, "w", LFUSE_I8, 2, LFUSE_DIMS(lfuse_size_var(g, "r", 1, 8),
-                                                                       lfuse_size_var(g, "c", 1, 8)));
-    const lfuse_value x = lfuse_input(g, "x", LFUSE_I8, 2, LFUSE_DIMS(rows, columns));
+    const lfuse_value w = lfuse_input(g, "w", I8(lfuse_size_var(g, "r", 1, 8), lfuse_size_var(g, "c", 1, 8)));
+    const lfuse_value x = lfuse_input(g, "x", I8(rows, columns));
     const int all = 1 + _i; /* rows of both: one, or as many as are apart by the pitch */
     block a = { .at = BEGIN, .rows = all }, b = { .rows = all };
 
     lfuse_update(w, lfuse_neg(w));
     lfuse_output(g, "y", lfuse_neg(x));
     lfuse_plan *plan = plan_with(LFUSE_NO_REPLAY);
-    lfuse_tensor *matrix = new_tensor(dev, LFUSE_I8, 1, SHAPE(MATRIX));
+    lfuse_tensor *matrix = new_tensor(dev, I8(MATRIX));
     OK(lfuse_tensor_fill(matrix, stream, 1));
     for (a.columns = 1; a.columns <= PITCH; a.columns++)
         for (b.columns = 1; b.columns <= PITCH; b.columns++)
@@ -208,23 +205,22 @@ TEST_LOOP(columns_byte_by_byte, 0, 3)
 TEST(strides_of_no_use)
 {
     const lfuse_size rows = lfuse_size_var(g, "rows", 0, 8);
-    const lfuse_value w = lfuse_input(g, "w", LFUSE_I8, 1, LFUSE_DIMS(lfuse_size_var(g, "n", 0, 64)));
-    const lfuse_value x = lfuse_input(g, "x", LFUSE_I8, 3, LFUSE_DIMS(rows, 2, 3));
+    const lfuse_value w = lfuse_input(g, "w", I8(lfuse_size_var(g, "n", 0, 64)));
+    const lfuse_value x = lfuse_input(g, "x", I8(rows, 2, 3));
     static const int64_t extremes[] = { INT64_MIN, INT64_MIN + 1, INT64_MIN / 2, INT64_MAX / 2, INT64_MAX };
     lfuse_tensor *tw, *tx;
 
     lfuse_update(w, lfuse_neg(w));
     lfuse_output(g, "y", lfuse_neg(x));
     lfuse_plan *plan = plan_with(LFUSE_NO_REPLAY);
-    OK(lfuse_tensor_wrap(dev, LFUSE_MEMORY_NATIVE, (uintptr_t)memory, 64, LFUSE_I8, 1, SHAPE(64), NULL, 0, &tw));
+    OK(lfuse_tensor_wrap(dev, LFUSE_MEMORY_NATIVE, (uintptr_t)memory, 64, I8(64), NULL, 0, &tw));
     for (size_t i = 0; i < 5; i++)
         for (size_t k = 0; k < 5 * 2; k++) {
             const int64_t one = (int64_t)(k / 5), outer = extremes[i], inner = extremes[k % 5];
-            OK(lfuse_tensor_wrap(dev, LFUSE_MEMORY_NATIVE, (uintptr_t)(memory + (one ? 100 : 32)), 0, LFUSE_I8, 3,
-                                 SHAPE(one, 2, 3), one ? SHAPE(outer, 3, 1) : SHAPE(outer, inner, inner), 0, &tx));
-            lfuse_tensor *ty = new_tensor(dev, LFUSE_I8, 3, SHAPE(one, 2, 3));
-            OK(lfuse_plan_run(plan, stream, BINDINGS(lfuse_bind_tensor("w", tw), lfuse_bind_tensor("x", tx),
-                                                     lfuse_bind_tensor("y", ty))));
+            OK(lfuse_tensor_wrap(dev, LFUSE_MEMORY_NATIVE, (uintptr_t)(memory + (one ? 100 : 32)), 0, I8(one, 2, 3),
+                                 one ? LFUSE_DIMS(outer, 3, 1) : LFUSE_DIMS(outer, inner, inner), 0, &tx));
+            lfuse_tensor *ty = new_tensor(dev, I8(one, 2, 3));
+            RUN(plan, stream, BIND("w", tw), BIND("x", tx), BIND("y", ty));
             drop(tx), drop(ty);
         }
     drop(tw);

@@ -9,7 +9,7 @@ static lfuse_tensor *halves(int64_t rows, double a, double b)
 {
     uint16_t host[64];
 
-    lfuse_tensor *t = new_tensor(dev, LFUSE_F16, 2, SHAPE(rows, 2));
+    lfuse_tensor *t = new_tensor(dev, F16(rows, 2));
     for (int64_t i = 0; i < 2 * rows; i++) host[i] = lfuse__double_to_f16(i % 2 ? b : a);
     OK(lfuse_tensor_write(t, NULL, host));
     return t;
@@ -21,21 +21,20 @@ TEST_CASE("products", .setup = open_stub, .teardown = close_stub)
 TEST(gemm_of_halves_in_f32)
 {
     static const lfuse_provider providers[] = { LFUSE_PROVIDER_NATIVE, LFUSE_PROVIDER_VENDOR };
-    lfuse_tensor *a = halves(3, 200, 300), *b = halves(4, 200, 300), *c = ramp(2, SHAPE(3, 4), 1, 0);
+    lfuse_tensor *a = halves(3, 200, 300), *b = halves(4, 200, 300), *c = ramp(SHAPE(3, 4), 1, 0);
 
     OK(lfuse_gemm(stream, 0, 1, 1, a, b, 1, c));
     OK(lfuse_gemm(stream, 0, 1, 2, a, b, 0.5, c));
     const float *v = values(c);
     for (int i = 0; i < 12; i++) ck_assert_float_eq(v[i], 260000 + 65000.5f);
-    lfuse_output(g, "y", lfuse_matmul_as(lfuse_input(g, "a", LFUSE_F16, 2, LFUSE_DIMS(3, 2)),
-                                         lfuse_transpose(lfuse_input(g, "b", LFUSE_F16, 2, LFUSE_DIMS(4, 2))),
+    lfuse_output(g, "y", lfuse_matmul_as(lfuse_input(g, "a", F16(3, 2)),
+                                         lfuse_transpose(lfuse_input(g, "b", F16(4, 2))),
                                          LFUSE_F32, LFUSE_PRECISION_FULL));
     for (int p = 0; p < 3; p++) {
-        lfuse_binding bind[] = { lfuse_bind_tensor("a", a), lfuse_bind_tensor("b", b), lfuse_bind_tensor("y", c) };
         const uint64_t before = launches();
         lfuse__stub.decline_mixed = p == 1; /* then both are cast first; what is taken once is kept */
         lfuse_plan *plan = plan_by(providers[p > 0], LFUSE_NO_SMALL_PRODUCTS);
-        OK(lfuse_plan_run(plan, stream, bind, 3));
+        RUN(plan, stream, BIND("a", a), BIND("b", b), BIND("y", c));
         v = values(c);
         for (int i = 0; i < 12; i++) ck_assert_float_eq(v[i], 130000);
         ck_assert_uint_eq(launches() - before, p == 1 ? 3 : 1);
@@ -45,10 +44,10 @@ TEST(gemm_of_halves_in_f32)
 /* Products of nothing: zeros, and what is added to. */
 TEST(gemm_of_halves_of_no_depth)
 {
-    lfuse_tensor *c = ramp(2, SHAPE(2, 3), 8, 0);
+    lfuse_tensor *c = ramp(SHAPE(2, 3), 8, 0);
 
-    lfuse_tensor *a = new_tensor(dev, LFUSE_F16, 2, SHAPE(2, 0));
-    lfuse_tensor *b = new_tensor(dev, LFUSE_F16, 2, SHAPE(0, 3));
+    lfuse_tensor *a = new_tensor(dev, F16(2, 0));
+    lfuse_tensor *b = new_tensor(dev, F16(0, 3));
     OK(lfuse_gemm(stream, 0, 0, 1, a, b, 0.5, c));
     for (int i = 0; i < 6; i++) ck_assert_float_eq(values(c)[i], 4);
     OK(lfuse_gemm(stream, 0, 0, 1, a, b, 0, c));
@@ -57,9 +56,9 @@ TEST(gemm_of_halves_of_no_depth)
 
 TEST(gemm_of_wrong_types)
 {
-    lfuse_tensor *a = halves(2, 1, 2), *b = ramp(2, SHAPE(2, 2), 1, 1);
+    lfuse_tensor *a = halves(2, 1, 2), *b = ramp(SHAPE(2, 2), 1, 1);
 
-    lfuse_tensor *c = new_tensor(dev, LFUSE_F64, 2, SHAPE(2, 2));
+    lfuse_tensor *c = new_tensor(dev, F64(2, 2));
     FAILS(LFUSE_ERR_TYPE, lfuse_gemm(stream, 0, 0, 1, a, b, 0, b));
     FAILS(LFUSE_ERR_TYPE, lfuse_gemm(stream, 0, 0, 1, a, a, 0, c));
     FAILS(LFUSE_ERR_TYPE, lfuse_gemm(stream, 0, 0, 1, b, b, 0, a));
@@ -70,8 +69,7 @@ TEST(gemm_of_wrong_types)
 TEST(tf32_where_it_is_asked_for)
 {
     const float fine = 1 + 0x1p-12f;
-    lfuse_value a = lfuse_input(g, "a", LFUSE_F32, 2, LFUSE_DIMS(2, 1)), b = lfuse_input(g, "b", LFUSE_F32, 2,
-        LFUSE_DIMS(1, 16));
+    lfuse_value a = lfuse_input(g, "a", F32(2, 1)), b = lfuse_input(g, "b", F32(1, 16));
     lfuse_plan *plan = NULL;
 
     lfuse_output(g, "full", lfuse_matmul(a, b));
@@ -80,12 +78,11 @@ TEST(tf32_where_it_is_asked_for)
     ck_says("is a product in tf32, which stub:0");
     lfuse__stub.tf32 = true;
     reopen_device();
-    lfuse_tensor *ta = ramp(2, SHAPE(2, 1), fine, 0), *tb = ramp(2, SHAPE(1, 16), 1, 0);
-    lfuse_tensor *full = tensor(2, SHAPE(2, 16)), *tf32 = tensor(2, SHAPE(2, 16));
+    lfuse_tensor *ta = ramp(SHAPE(2, 1), fine, 0), *tb = ramp(SHAPE(1, 16), 1, 0);
+    lfuse_tensor *full = tensor(SHAPE(2, 16)), *tf32 = tensor(SHAPE(2, 16));
     plan = plan_with(0);
     ck_assert_msg(strstr(lfuse_plan_text(plan), "in tf32"), "%s", lfuse_plan_text(plan));
-    OK(lfuse_plan_run(plan, stream, BINDINGS(lfuse_bind_tensor("a", ta), lfuse_bind_tensor("b", tb),
-                                             lfuse_bind_tensor("full", full), lfuse_bind_tensor("tf32", tf32))));
+    RUN(plan, stream, BIND("a", ta), BIND("b", tb), BIND("full", full), BIND("tf32", tf32));
     ck_assert_float_eq(values(full)[31], fine);
     ck_assert_float_eq(values(tf32)[31], 1);
 }
@@ -138,11 +135,11 @@ static void leave(uint64_t bytes)
     lfuse_tensor *kept = NULL;
     int n = 0;
 
-    if (bytes) kept = new_tensor(dev, LFUSE_U8, 1, SHAPE((int64_t)bytes));
+    if (bytes) kept = new_tensor(dev, U8((int64_t)bytes));
     lfuse__stub_live_get(&live);
     lfuse__stub.memory_bytes = live.bytes;
     for (int64_t piece = 1 << 24; piece >= 256;)
-        if (n == 64 || lfuse_tensor_create(dev, LFUSE_U8, 1, SHAPE(piece), &fillers[n])) piece /= 2;
+        if (n == 64 || lfuse_tensor_create(dev, U8(piece), &fillers[n])) piece /= 2;
         else n++;
     drop(kept);
 }
@@ -163,20 +160,18 @@ static lfuse_status product_of_ones(lfuse_type type, int64_t m, int64_t n, int64
     double *got = malloc((size_t)(m * n) * sizeof *got);
 
     fresh_graph();
-    lfuse_output(g, "c", lfuse_matmul(lfuse_input(g, "a", type, 2, LFUSE_DIMS(m, k)),
-                                      lfuse_input(g, "b", type, 2, LFUSE_DIMS(k, n))));
+    lfuse_output(g, "c", lfuse_matmul(lfuse_input(g, "a", TYPED(type, m, k)), lfuse_input(g, "b", TYPED(type, k, n))));
     OK(lfuse_stream_create(dev, &s));
     lfuse_plan *plan = new_plan(dev, g, NULL);
-    lfuse_tensor *a = new_tensor(dev, type, 2, SHAPE(m, k));
-    lfuse_tensor *b = new_tensor(dev, type, 2, SHAPE(k, n));
-    lfuse_tensor *c = new_tensor(dev, type, 2, SHAPE(m, n));
+    lfuse_tensor *a = new_tensor(dev, TYPED(type, m, k));
+    lfuse_tensor *b = new_tensor(dev, TYPED(type, k, n));
+    lfuse_tensor *c = new_tensor(dev, TYPED(type, m, n));
     OK(lfuse_tensor_fill(a, s, 1));
     OK(lfuse_tensor_fill(b, s, 1));
     OK(lfuse_stream_synchronize(s));
     leave(left);
     hear(LFUSE_LOG_WARN);
-    lfuse_status status = lfuse_plan_run(plan, s, BINDINGS(lfuse_bind_tensor("a", a), lfuse_bind_tensor("b", b),
-                                                           lfuse_bind_tensor("c", c)));
+    lfuse_status status = lfuse_plan_run(plan, s, BINDINGS(BIND("a", a), BIND("b", b), BIND("c", c)));
     hear(LFUSE_LOG_NONE);
     if (!status) {
         OK(lfuse_stream_synchronize(s));

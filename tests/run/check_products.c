@@ -41,8 +41,9 @@ TEST(gemm_now)
 
     for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
         const int64_t m = cases[c].m, n = cases[c].n, k = cases[c].k;
-        lfuse_tensor *a = ramp(2, cases[c].ta ? SHAPE(k, m) : SHAPE(m, k), 1, 1);
-        lfuse_tensor *b = ramp(2, cases[c].tb ? SHAPE(n, k) : SHAPE(k, n), -3, 1), *d = ramp(2, SHAPE(m, n), 1, 1);
+        lfuse_tensor *a = ramp(2, cases[c].ta ? LFUSE_DIMS(k, m) : LFUSE_DIMS(m, k), 1, 1);
+        lfuse_tensor *b = ramp(2, cases[c].tb ? LFUSE_DIMS(n, k) : LFUSE_DIMS(k, n), -3, 1), *d = ramp(SHAPE(m, n), 1,
+                                                                                                       1);
         OK(lfuse_gemm(stream, cases[c].ta, cases[c].tb, cases[c].alpha, a, b, cases[c].beta, d));
         const float *v = values(d);
         for (int64_t i = 0; i < m; i++)
@@ -59,11 +60,11 @@ TEST(gemm_now)
 
 TEST(gemm_of_odd_strides)
 {
-    lfuse_tensor *big = ramp(1, SHAPE(400), 0, 1), *out = tensor(1, SHAPE(100));
+    lfuse_tensor *big = ramp(SHAPE(400), 0, 1), *out = tensor(SHAPE(100));
 
-    lfuse_tensor *a = new_view(big, 2, SHAPE(3, 4), SHAPE(10, 2), 1);
-    lfuse_tensor *b = new_view(big, 2, SHAPE(4, 5), SHAPE(0, -1), 9);
-    lfuse_tensor *c = new_view(out, 2, SHAPE(3, 5), SHAPE(20, 3), 0);
+    lfuse_tensor *a = new_view(big, SHAPE(3, 4), LFUSE_DIMS(10, 2), 1);
+    lfuse_tensor *b = new_view(big, SHAPE(4, 5), LFUSE_DIMS(0, -1), 9);
+    lfuse_tensor *c = new_view(out, SHAPE(3, 5), LFUSE_DIMS(20, 3), 0);
     OK(lfuse_gemm(stream, 0, 0, 1, a, b, 0, c));
     const float *v = values(out);
     for (int i = 0; i < 3; i++)
@@ -86,32 +87,31 @@ typedef struct form {
 
 static void check_form(const form *f)
 {
-    lfuse_tensor *x = ramp(2, SHAPE(ROWS, DEPTH), -2, 1), *w = ramp(2, SHAPE(DEPTH, COLUMNS), -4, 1);
-    lfuse_tensor *b = ramp(1, SHAPE(COLUMNS), 3, -2), *s = ramp(0, NULL, 2, 0), *y = tensor(2, SHAPE(ROWS, COLUMNS));
-    const lfuse_value m = lfuse_matmul(lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(ROWS, DEPTH)),
-                                       lfuse_input(g, "w", LFUSE_F32, 2, LFUSE_DIMS(DEPTH, COLUMNS)));
-    lfuse_value added = lfuse_input(g, "r", LFUSE_F32, 2, LFUSE_DIMS(ROWS, COLUMNS)), v = m;
+    lfuse_tensor *x = ramp(SHAPE(ROWS, DEPTH), -2, 1), *w = ramp(SHAPE(DEPTH, COLUMNS), -4, 1);
+    lfuse_tensor *b = ramp(SHAPE(COLUMNS), 3, -2), *s = ramp(0, NULL, 2, 0), *y = tensor(SHAPE(ROWS, COLUMNS));
+    const lfuse_value m = lfuse_matmul(lfuse_input(g, "x", F32(ROWS, DEPTH)), lfuse_input(g, "w", F32(DEPTH, COLUMNS)));
+    lfuse_value added = lfuse_input(g, "r", F32(ROWS, COLUMNS)), v = m;
     const bool unread = f->beta && f->factor == 0;
     lfuse_binding bind[8];
     int count = 0;
 
-    lfuse_tensor *plain = ramp(2, SHAPE(ROWS, COLUMNS), unread ? (float)NAN : -7, 2);
+    lfuse_tensor *plain = ramp(SHAPE(ROWS, COLUMNS), unread ? (float)NAN : -7, 2);
     lfuse_tensor *r = plain;
     if (f->transposed) {
-        r = new_view(plain, 2, SHAPE(ROWS, COLUMNS), SHAPE(1, ROWS), 0);
+        r = new_view(plain, SHAPE(ROWS, COLUMNS), LFUSE_DIMS(1, ROWS), 0);
     }
     if (f->alpha) v = lfuse_mul(v, lfuse_scalar(g, "alpha"));
     if (f->scale) v = lfuse_mul(v, lfuse_input(g, "s", LFUSE_F32, 0, NULL));
     v = lfuse_add(v, f->beta ? lfuse_mul(added, lfuse_scalar(g, "beta")) : added);
-    if (f->bias) v = lfuse_add(v, lfuse_input(g, "b", LFUSE_F32, 1, LFUSE_DIMS(COLUMNS)));
+    if (f->bias) v = lfuse_add(v, lfuse_input(g, "b", F32(COLUMNS)));
     if (f->relu) v = lfuse_relu(v);
     if (f->replaces) lfuse_update(added, v);
     else lfuse_output(g, "y", v);
-    bind[count++] = lfuse_bind_tensor("x", x), bind[count++] = lfuse_bind_tensor("w", w);
-    bind[count++] = lfuse_bind_tensor("r", r);
-    if (!f->replaces) bind[count++] = lfuse_bind_tensor("y", y);
-    if (f->bias) bind[count++] = lfuse_bind_tensor("b", b);
-    if (f->scale) bind[count++] = lfuse_bind_tensor("s", s);
+    bind[count++] = BIND("x", x), bind[count++] = BIND("w", w);
+    bind[count++] = BIND("r", r);
+    if (!f->replaces) bind[count++] = BIND("y", y);
+    if (f->bias) bind[count++] = BIND("b", b);
+    if (f->scale) bind[count++] = BIND("s", s);
     if (f->alpha) bind[count++] = lfuse_bind_scalar("alpha", 2);
     if (f->beta) bind[count++] = lfuse_bind_scalar("beta", f->factor);
     lfuse_plan *plan = plan_by(LFUSE_PROVIDER_VENDOR, 0);
@@ -152,20 +152,18 @@ TEST_LOOP(what_a_product_adds, 0, (int)(sizeof forms / sizeof forms[0]))
 TEST(scales_that_are_measured_or_declined)
 {
     const lfuse_plan_options measured = { .effort = LFUSE_EFFORT_MEASURE, .provider = LFUSE_PROVIDER_VENDOR };
-    const lfuse_value m = lfuse_matmul(lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(ROWS, DEPTH)),
-                                       lfuse_input(g, "w", LFUSE_F32, 2, LFUSE_DIMS(DEPTH, COLUMNS)));
+    const lfuse_value m = lfuse_matmul(lfuse_input(g, "x", F32(ROWS, DEPTH)), lfuse_input(g, "w", F32(DEPTH, COLUMNS)));
 
     lfuse_output(g, "y", lfuse_relu(lfuse_mul(m, lfuse_input(g, "s", LFUSE_F32, 0, NULL))));
     for (int way = 0; way < 3; way++) {
         lfuse__stub.decline_epilogues = way == 1 ? ~1u : 0;
         reopen_device();
         lfuse_plan *plan = new_plan(dev, g, way == 2 ? NULL : &measured);
-        lfuse_tensor *x = ramp(2, SHAPE(ROWS, DEPTH), 1, 0), *w = ramp(2, SHAPE(DEPTH, COLUMNS), 2, 0);
-        lfuse_tensor *s = ramp(0, NULL, 0, 0), *y = tensor(2, SHAPE(ROWS, COLUMNS));
+        lfuse_tensor *x = ramp(SHAPE(ROWS, DEPTH), 1, 0), *w = ramp(SHAPE(DEPTH, COLUMNS), 2, 0);
+        lfuse_tensor *s = ramp(0, NULL, 0, 0), *y = tensor(SHAPE(ROWS, COLUMNS));
         for (int run = 0; run < 3; run++) {
             OK(lfuse_tensor_fill(s, NULL, run + 0.5));
-            OK(lfuse_plan_run(plan, stream, BINDINGS(lfuse_bind_tensor("x", x), lfuse_bind_tensor("w", w),
-                                                     lfuse_bind_tensor("s", s), lfuse_bind_tensor("y", y))));
+            RUN(plan, stream, BIND("x", x), BIND("w", w), BIND("s", s), BIND("y", y));
             for (int i = 0; i < ROWS * COLUMNS; i++) NEAR(values(y)[i], (run + 0.5) * 2 * DEPTH);
         }
         drop(plan);
@@ -176,23 +174,21 @@ TEST(scales_that_are_measured_or_declined)
 TEST(widened_products)
 {
     static const uint16_t one_two[] = { 0x3c00, 0x4000, 0x3c00, 0x4000 }; /* 1 2 / 1 2 */
-    lfuse_value x = lfuse_input(g, "x", LFUSE_F16, 2, LFUSE_DIMS(2, 2)), w = lfuse_frozen(g, "w", LFUSE_F16, 2,
-        LFUSE_DIMS(2, 2));
-    lfuse_value b = lfuse_frozen(g, "b", LFUSE_F16, 1, LFUSE_DIMS(2));
+    lfuse_value x = lfuse_input(g, "x", F16(2, 2)), w = lfuse_frozen(g, "w", F16(2, 2));
+    lfuse_value b = lfuse_frozen(g, "b", F16(2));
     uint16_t y[4];
 
     lfuse__stub.decline_types = 1u << LFUSE_F16;
     lfuse_output(g, "y", lfuse_relu(lfuse_add(lfuse_matmul(x, w), b)));
-    lfuse_tensor *tx = new_tensor(dev, LFUSE_F16, 2, SHAPE(2, 2));
-    lfuse_tensor *tw = new_tensor(dev, LFUSE_F16, 2, SHAPE(2, 2));
-    lfuse_tensor *tb = new_tensor(dev, LFUSE_F16, 1, SHAPE(2));
-    lfuse_tensor *ty = new_tensor(dev, LFUSE_F16, 2, SHAPE(2, 2));
+    lfuse_tensor *tx = new_tensor(dev, F16(2, 2));
+    lfuse_tensor *tw = new_tensor(dev, F16(2, 2));
+    lfuse_tensor *tb = new_tensor(dev, F16(2));
+    lfuse_tensor *ty = new_tensor(dev, F16(2, 2));
     OK(lfuse_tensor_write(tx, NULL, one_two));
     OK(lfuse_tensor_write(tw, NULL, one_two));
     OK(lfuse_tensor_write(tb, NULL, one_two));
     lfuse_plan *plan = plan_by(LFUSE_PROVIDER_VENDOR, 0);
-    OK(lfuse_plan_run(plan, stream, BINDINGS(lfuse_bind_tensor("x", tx), lfuse_bind_tensor("w", tw),
-                                             lfuse_bind_tensor("b", tb), lfuse_bind_tensor("y", ty))));
+    RUN(plan, stream, BIND("x", tx), BIND("w", tw), BIND("b", tb), BIND("y", ty));
     OK(lfuse_stream_synchronize(stream));
     OK(lfuse_tensor_read(ty, NULL, y));
     ck_assert_uint_eq(y[0], 0x4400); /* 1 + 2 + 1 */
@@ -292,15 +288,13 @@ TEST(algorithms_that_fail_are_left_out)
 
 TEST(no_algorithm_works)
 {
-    lfuse_tensor *a = ramp(2, SHAPE(4, 8), 0, 1), *b = ramp(2, SHAPE(8, 6), 0, 1), *d = tensor(2, SHAPE(4, 6));
-    const lfuse_binding bind[] = { lfuse_bind_tensor("a", a), lfuse_bind_tensor("b", b), lfuse_bind_tensor("d", d) };
+    lfuse_tensor *a = ramp(SHAPE(4, 8), 0, 1), *b = ramp(SHAPE(8, 6), 0, 1), *d = tensor(SHAPE(4, 6));
+    const lfuse_binding bind[] = { BIND("a", a), BIND("b", b), BIND("d", d) };
 
     lfuse__stub.gemm_failing = ~0u;
-    lfuse_output(g, "d", lfuse_matmul(lfuse_input(g, "a", LFUSE_F32, 2, LFUSE_DIMS(4, 8)),
-                                      lfuse_input(g, "b", LFUSE_F32, 2, LFUSE_DIMS(8, 6))));
+    lfuse_output(g, "d", lfuse_matmul(lfuse_input(g, "a", F32(4, 8)), lfuse_input(g, "b", F32(8, 6))));
     lfuse_plan *plan = new_plan(dev, g, &measuring);
-    FAILS(LFUSE_ERR_UNSUPPORTED, lfuse_plan_run(plan, stream, bind, 3));
-    ck_says("none of 2 algorithms works");
+    SAYS(LFUSE_ERR_UNSUPPORTED, lfuse_plan_run(plan, stream, bind, 3), "none of 2 algorithms works");
     lfuse__stub.gemm_failing = 0;
     OK(lfuse_plan_run(plan, stream, bind, 3));
     NEAR(values(d)[0], 0 * 0 + 1 * 6 + 2 * 12 + 3 * 18 + 4 * 24 + 5 * 30 + 6 * 36 + 7 * 42);
@@ -321,11 +315,10 @@ TEST(races_with_a_failing_call)
         for (uint64_t n = 1; n < 40; n += 1 + n / 8) {
             reopen_device();
             lfuse_plan *plan = new_plan(dev, g, &measuring);
-            lfuse_tensor *tx = ramp(2, SHAPE(4, 8), -1, 0.01f), *tw = ramp(2, SHAPE(8, 6), -2, 0.1f);
-            lfuse_tensor *tb = ramp(1, SHAPE(6), 1, -0.5f), *ty = tensor(2, SHAPE(4, 6));
+            lfuse_tensor *tx = ramp(SHAPE(4, 8), -1, 0.01f), *tw = ramp(SHAPE(8, 6), -2, 0.1f);
+            lfuse_tensor *tb = ramp(SHAPE(6), 1, -0.5f), *ty = tensor(SHAPE(4, 6));
             lfuse__stub_fail(slots[i], n, false, LFUSE_ERR_DEVICE);
-            status = lfuse_plan_run(plan, stream, BINDINGS(lfuse_bind_tensor("x", tx), lfuse_bind_tensor("w", tw),
-                                                           lfuse_bind_tensor("b", tb), lfuse_bind_tensor("y", ty)));
+            status = lfuse_plan_run(plan, stream, BINDINGS(BIND("x", tx), BIND("w", tw), BIND("b", tb), BIND("y", ty)));
             lfuse__stub_no_failure();
             if (status) ck_assert_str_ne(lfuse_last_error(), "");
             else if (!lfuse__stub_fired()) n = 40;

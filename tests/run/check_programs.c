@@ -22,8 +22,8 @@ static void begin(bool concurrent)
 {
     lfuse__stub.concurrent_builds = concurrent;
     reopen_stub();
-    members[0] = ramp(1, SHAPE(ELEMENTS), 0, 1);
-    members[1] = ramp(1, SHAPE(7), 1, 0);
+    members[0] = ramp(SHAPE(ELEMENTS), 0, 1);
+    members[1] = ramp(SHAPE(7), 1, 0);
     list = new_list(dev, LFUSE_F32, 2, members);
 }
 
@@ -51,7 +51,7 @@ static lfuse_status make(bool norm, lfuse_plan **plan)
 
 static lfuse_status run(lfuse_plan *plan)
 {
-    return lfuse_plan_run(plan, stream, BINDINGS(lfuse_bind_list("w", list)));
+    return lfuse_plan_run(plan, stream, BINDINGS(BIND("w", list)));
 }
 
 static void check(double factor)

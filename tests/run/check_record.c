@@ -10,12 +10,12 @@ TEST_LOOP(test_two_steps, 0, 2)
 {
     begin(_i);
     lfuse_recording *r = record_two_steps(2);
-    ck_ok(lfuse_tensor_fill(z, NULL, -5)); /* nothing has run so far */
+    OK(lfuse_tensor_fill(z, NULL, -5)); /* nothing has run so far */
     for (int turn = 0; turn < 3; turn++) {
-        ck_ok(lfuse_recording_replay(r, stream, NULL, 0));
-        ck_ok(lfuse_stream_synchronize(stream));
+        OK(lfuse_recording_replay(r, stream, NULL, 0));
+        OK(lfuse_stream_synchronize(stream));
         check_result(z, 2, "as recorded");
-        ck_ok(lfuse_tensor_fill(z, NULL, -5));
+        OK(lfuse_tensor_fill(z, NULL, -5));
     }
     lfuse__stub_counters counters = lfuse__stub_counters_now();
     ck_assert_uint_eq(counters.graph_captures, (uint64_t)_i);
@@ -28,19 +28,19 @@ TEST_LOOP(test_new_bindings, 0, 2)
     begin(_i);
     lfuse_tensor *other = vector();
     lfuse_recording *r = record_two_steps(2);
-    ck_ok(lfuse_recording_replay(r, stream, NULL, 0));
-    lfuse_binding number = lfuse_bind_scalar("scale", -3), tensor = lfuse_bind_tensor("result", other);
-    ck_ok(lfuse_recording_replay(r, stream, &number, 1));
-    ck_ok(lfuse_stream_synchronize(stream));
+    OK(lfuse_recording_replay(r, stream, NULL, 0));
+    lfuse_binding number = lfuse_bind_scalar("scale", -3), tensor = BIND("result", other);
+    OK(lfuse_recording_replay(r, stream, &number, 1));
+    OK(lfuse_stream_synchronize(stream));
     check_result(z, -3, "new number");
-    ck_ok(lfuse_recording_replay(r, stream, &tensor, 1));
-    ck_ok(lfuse_stream_synchronize(stream));
+    OK(lfuse_recording_replay(r, stream, &tensor, 1));
+    OK(lfuse_stream_synchronize(stream));
     check_result(other, -3, "new tensor");
-    ck_ok(lfuse_tensor_fill(other, NULL, 0));
+    OK(lfuse_tensor_fill(other, NULL, 0));
     drop(other); /* the recording holds it */
-    ck_ok(lfuse_recording_replay(r, stream, NULL, 0));
-    ck_ok(lfuse_recording_replay(r, stream, &number, 1)); /* the same number: nothing new */
-    ck_ok(lfuse_stream_synchronize(stream));
+    OK(lfuse_recording_replay(r, stream, NULL, 0));
+    OK(lfuse_recording_replay(r, stream, &number, 1)); /* the same number: nothing new */
+    OK(lfuse_stream_synchronize(stream));
     lfuse__stub_counters counters = lfuse__stub_counters_now();
     ck_assert_uint_eq(counters.graph_captures, (uint64_t)_i);
     ck_assert_uint_eq(counters.graph_updates, 0);
@@ -52,9 +52,9 @@ TEST_LOOP(test_nothing_is_made_by_a_replay, 0, 2)
     begin(_i);
     lfuse_recording *r = record_two_steps(2);
     lfuse_binding number = lfuse_bind_scalar("scale", 4);
-    ck_ok(lfuse_recording_replay(r, stream, NULL, 0));
+    OK(lfuse_recording_replay(r, stream, NULL, 0));
     lfuse_device_counters before = counters_of(dev);
-    ck_ok(lfuse_recording_replay(r, stream, &number, 1));
+    OK(lfuse_recording_replay(r, stream, &number, 1));
     lfuse_device_counters after = counters_of(dev);
     ck_assert_uint_eq(after.launches - before.launches, 2);
     ck_assert_uint_eq(after.compiles, before.compiles);
@@ -68,17 +68,17 @@ TEST_LOOP(test_plan_used_beside, 0, 2)
     begin(_i);
     lfuse_tensor *other = vector();
     lfuse_plan *scaling = new_scaling_plan();
-    ck_ok(lfuse_record_begin(stream));
-    ck_ok(run_scaling(scaling, stream, x, 2, y));
+    OK(lfuse_record_begin(stream));
+    OK(run_scaling(scaling, stream, x, 2, y));
     lfuse_recording *r = new_recording(stream);
     for (int turn = 0; turn < 3; turn++) {
-        ck_ok(lfuse_tensor_fill(y, NULL, -1));
-        ck_ok(lfuse_recording_replay(r, stream, NULL, 0));
-        ck_ok(run_scaling(scaling, stream, x, 5, other));
-        ck_ok(lfuse_stream_synchronize(stream));
-        ck_ok(lfuse_tensor_read(y, NULL, got));
+        OK(lfuse_tensor_fill(y, NULL, -1));
+        OK(lfuse_recording_replay(r, stream, NULL, 0));
+        OK(run_scaling(scaling, stream, x, 5, other));
+        OK(lfuse_stream_synchronize(stream));
+        OK(lfuse_tensor_read(y, NULL, got));
         for (int i = 0; i < N; i++) ck_assert_float_eq(got[i], 2 * values[i] + 1);
-        ck_ok(lfuse_tensor_read(other, NULL, got));
+        OK(lfuse_tensor_read(other, NULL, got));
         for (int i = 0; i < N; i++) ck_assert_float_eq(got[i], 5 * values[i] + 1);
     }
 }
@@ -86,7 +86,7 @@ TEST_LOOP(test_plan_used_beside, 0, 2)
 static void check_scaled(lfuse_tensor *t, float scale, bool backwards, const char *what)
 {
     float got[N];
-    ck_ok(lfuse_tensor_read(t, NULL, got));
+    OK(lfuse_tensor_read(t, NULL, got));
     for (int i = 0; i < N; i++)
         ck_assert_msg(got[i] == scale * values[backwards ? N - 1 - i : i] + 1, "%s: element %d is %g", what, i, got[i]);
 }
@@ -99,26 +99,26 @@ TEST_LOOP(test_other_strides, 0, 2)
     lfuse_tensor *backwards = new_view(x, 1, shape, minus, N - 1);
     lfuse_tensor *other = vector();
     lfuse_plan *scaling = new_scaling_plan();
-    ck_ok(lfuse_record_begin(stream));
-    ck_ok(run_scaling(scaling, stream, x, 2, y));
-    ck_ok(run_scaling(scaling, stream, backwards, 3, z));
+    OK(lfuse_record_begin(stream));
+    OK(run_scaling(scaling, stream, x, 2, y));
+    OK(run_scaling(scaling, stream, backwards, 3, z));
     lfuse_recording *r = new_recording(stream);
     for (int turn = 0; turn < 3; turn++) {
-        ck_ok(lfuse_recording_replay(r, stream, NULL, 0));
-        ck_ok(run_scaling(scaling, stream, turn ? x : backwards, 4, other));
-        ck_ok(lfuse_stream_synchronize(stream));
+        OK(lfuse_recording_replay(r, stream, NULL, 0));
+        OK(run_scaling(scaling, stream, turn ? x : backwards, 4, other));
+        OK(lfuse_stream_synchronize(stream));
         check_scaled(y, 2, false, "first run");
         check_scaled(z, 3, true, "second run");
         check_scaled(other, 4, !turn, "beside");
     }
     drop(r);
-    ck_ok(lfuse_record_begin(stream));
-    ck_ok(run_scaling(scaling, stream, x, 2, y));
+    OK(lfuse_record_begin(stream));
+    OK(run_scaling(scaling, stream, x, 2, y));
     r = new_recording(stream);
-    lfuse_binding in = lfuse_bind_tensor("in", x), reversed = lfuse_bind_tensor("in", backwards);
+    lfuse_binding in = BIND("in", x), reversed = BIND("in", backwards);
     for (int turn = 0; turn < 4; turn++) {
-        ck_ok(lfuse_recording_replay(r, stream, turn % 2 ? &reversed : &in, 1));
-        ck_ok(lfuse_stream_synchronize(stream));
+        OK(lfuse_recording_replay(r, stream, turn % 2 ? &reversed : &in, 1));
+        OK(lfuse_stream_synchronize(stream));
         check_scaled(y, 2, turn % 2, "bound anew");
     }
 }
@@ -127,8 +127,7 @@ TEST_LOOP(test_other_strides, 0, 2)
 static lfuse_plan *weighted_plan(void)
 {
     lfuse_graph *g = new_graph();
-    lfuse_output(g, "y", lfuse_mul(lfuse_input(g, "x", LFUSE_F32, 1, LFUSE_DIMS(N)),
-                                   lfuse_exp(lfuse_frozen(g, "w", LFUSE_F32, 1, LFUSE_DIMS(N)))));
+    lfuse_output(g, "y", lfuse_mul(lfuse_input(g, "x", F32(N)), lfuse_exp(lfuse_frozen(g, "w", F32(N)))));
     lfuse_plan *plan = new_plan(dev, g, NULL);
     drop(g);
     return plan;
@@ -143,21 +142,21 @@ TEST_LOOP(test_weights_made_anew, 0, 2)
     lfuse_tensor *backwards = new_view(x, 1, shape, minus, N - 1);
     lfuse_tensor *w = vector();
     lfuse_tensor *before = vector();
-    ck_ok(lfuse_tensor_fill(w, NULL, 0));
+    OK(lfuse_tensor_fill(w, NULL, 0));
     lfuse_plan *plan = weighted_plan();
-    lfuse_binding b[] = {lfuse_bind_tensor("x", x), lfuse_bind_tensor("w", w), lfuse_bind_tensor("y", y)};
-    ck_ok(lfuse_record_begin(stream));
-    ck_ok(lfuse_plan_run(plan, stream, b, 3));
+    lfuse_binding b[] = {BIND("x", x), BIND("w", w), BIND("y", y)};
+    OK(lfuse_record_begin(stream));
+    OK(lfuse_plan_run(plan, stream, b, 3));
     lfuse_recording *r = new_recording(stream);
-    ck_ok(lfuse_recording_replay(r, stream, NULL, 0));
+    OK(lfuse_recording_replay(r, stream, NULL, 0));
     drop(before);
-    b[0] = lfuse_bind_tensor("x", backwards);
-    ck_ok(lfuse_plan_run(plan, stream, b, 3));
+    b[0] = BIND("x", backwards);
+    OK(lfuse_plan_run(plan, stream, b, 3));
     lfuse_tensor *after = vector();
-    ck_ok(lfuse_tensor_fill(after, NULL, 7));
-    ck_ok(lfuse_recording_replay(r, stream, NULL, 0));
-    ck_ok(lfuse_stream_synchronize(stream));
-    ck_ok(lfuse_tensor_read(y, NULL, got));
+    OK(lfuse_tensor_fill(after, NULL, 7));
+    OK(lfuse_recording_replay(r, stream, NULL, 0));
+    OK(lfuse_stream_synchronize(stream));
+    OK(lfuse_tensor_read(y, NULL, got));
     for (int i = 0; i < N; i++) ck_assert_float_eq(got[i], values[i]);
 }
 
@@ -166,12 +165,12 @@ TEST_LOOP(test_other_stream, 0, 2)
     begin(_i);
     lfuse_stream *other = new_stream(dev);
     lfuse_recording *r = record_two_steps(2);
-    ck_ok(lfuse_recording_replay(r, stream, NULL, 0));
-    ck_ok(lfuse_stream_synchronize(stream));
+    OK(lfuse_recording_replay(r, stream, NULL, 0));
+    OK(lfuse_stream_synchronize(stream));
     drop(stream);
-    ck_ok(lfuse_tensor_fill(z, NULL, -5));
-    ck_ok(lfuse_recording_replay(r, other, NULL, 0));
-    ck_ok(lfuse_stream_synchronize(other));
+    OK(lfuse_tensor_fill(z, NULL, -5));
+    OK(lfuse_recording_replay(r, other, NULL, 0));
+    OK(lfuse_stream_synchronize(other));
     check_result(z, 2, "on another stream");
     stream = other;
 }
@@ -181,13 +180,13 @@ TEST(test_into_the_callers_capture)
     lfuse__stub_native native = {.capturing = false};
     lfuse_stream *s;
     begin(1);
-    ck_ok(lfuse_stream_wrap(dev, &native, &s));
+    OK(lfuse_stream_wrap(dev, &native, &s));
     lfuse_recording *r = record_two_steps(2);
     native.capturing = true;
-    ck_refused(lfuse_record_begin(s), LFUSE_ERR_STATE);
-    ck_ok(lfuse_recording_replay(r, s, NULL, 0));
+    FAILS(LFUSE_ERR_STATE, lfuse_record_begin(s));
+    OK(lfuse_recording_replay(r, s, NULL, 0));
     native.capturing = false;
-    ck_ok(lfuse_tensor_fill(z, NULL, -5));
+    OK(lfuse_tensor_fill(z, NULL, -5));
     lfuse__stub_native_run(&native);
     check_result(z, 2, "captured");
     lfuse__stub_native_clear(&native);
@@ -203,17 +202,17 @@ TEST_LOOP(test_copies, 0, 2)
     begin(_i);
     lfuse_tensor *even = new_view(y, 1, shape, two, 0);
     lfuse_tensor *odd = new_view(x, 1, shape, two, 1);
-    ck_ok(lfuse_record_begin(stream));
-    ck_ok(lfuse_tensor_fill(y, stream, 7));
-    ck_ok(lfuse_tensor_copy(even, odd, stream)); /* strided */
-    ck_ok(lfuse_tensor_copy(z, y, stream));
+    OK(lfuse_record_begin(stream));
+    OK(lfuse_tensor_fill(y, stream, 7));
+    OK(lfuse_tensor_copy(even, odd, stream)); /* strided */
+    OK(lfuse_tensor_copy(z, y, stream));
     lfuse_recording *r = new_recording(stream);
     drop(even);
     drop(odd);
-    ck_ok(lfuse_tensor_fill(z, NULL, 0));
-    ck_ok(lfuse_recording_replay(r, stream, NULL, 0));
-    ck_ok(lfuse_tensor_read(z, stream, got));
-    ck_ok(lfuse_stream_synchronize(stream));
+    OK(lfuse_tensor_fill(z, NULL, 0));
+    OK(lfuse_recording_replay(r, stream, NULL, 0));
+    OK(lfuse_tensor_read(z, stream, got));
+    OK(lfuse_stream_synchronize(stream));
     for (int i = 0; i < N; i++) ck_assert_float_eq(got[i], i % 2 ? 7 : values[i + 1]);
 }
 
@@ -221,22 +220,22 @@ TEST_LOOP(test_bytes_alone, 0, 2)
 {
     float got[N];
     begin(_i);
-    ck_ok(lfuse_record_begin(stream));
-    ck_ok(lfuse_tensor_fill(z, stream, 7));
-    ck_ok(lfuse_tensor_copy(y, x, stream));
+    OK(lfuse_record_begin(stream));
+    OK(lfuse_tensor_fill(z, stream, 7));
+    OK(lfuse_tensor_copy(y, x, stream));
     lfuse_recording *r = new_recording(stream);
-    ck_ok(lfuse_tensor_fill(y, NULL, 0));
-    ck_ok(lfuse_tensor_fill(z, NULL, 0));
+    OK(lfuse_tensor_fill(y, NULL, 0));
+    OK(lfuse_tensor_fill(z, NULL, 0));
     drop(z);
     z = NULL;
-    ck_ok(lfuse_recording_replay(r, stream, NULL, 0));
-    ck_ok(lfuse_tensor_read(y, stream, got));
-    ck_ok(lfuse_stream_synchronize(stream));
+    OK(lfuse_recording_replay(r, stream, NULL, 0));
+    OK(lfuse_tensor_read(y, stream, got));
+    OK(lfuse_stream_synchronize(stream));
     ck_assert(!memcmp(got, values, sizeof got));
     drop(r);
-    ck_ok(lfuse_record_begin(stream));
+    OK(lfuse_record_begin(stream));
     r = new_recording(stream); /* nothing recorded */
-    ck_ok(lfuse_recording_replay(r, stream, NULL, 0));
+    OK(lfuse_recording_replay(r, stream, NULL, 0));
     lfuse_recording_destroy(NULL);
 }
 
@@ -246,11 +245,10 @@ TEST_LOOP(test_immediate_failure, 0, 2)
     lfuse_recording *r = NULL;
     lfuse_graph *g = new_graph();
     begin(_i);
-    lfuse_output(g, "sum", lfuse_add(lfuse_input(g, "a", LFUSE_F32, 1, LFUSE_DIMS(2)),
-                                     lfuse_input(g, "b", LFUSE_F32, 1, LFUSE_DIMS(3))));
-    ck_ok(lfuse_record_begin(stream));
-    ck_refused(lfuse_evaluate(stream, g, NULL, 0), LFUSE_ERR_SHAPE);
-    ck_refused(lfuse_record_end(stream, &r), LFUSE_ERR_SHAPE);
+    lfuse_output(g, "sum", lfuse_add(lfuse_input(g, "a", F32(2)), lfuse_input(g, "b", F32(3))));
+    OK(lfuse_record_begin(stream));
+    FAILS(LFUSE_ERR_SHAPE, lfuse_evaluate(stream, g, NULL, 0));
+    FAILS(LFUSE_ERR_SHAPE, lfuse_record_end(stream, &r));
     ck_assert_ptr_null(r);
 }
 
@@ -268,29 +266,29 @@ TEST_LOOP(test_list_replaced, 0, 4)
     drop(g);
     lfuse_list *in = new_list(dev, LFUSE_F32, 1, &x);
     lfuse_list *out = new_list(dev, LFUSE_F32, 1, &y);
-    ck_ok(lfuse_record_begin(stream));
-    ck_ok(lfuse_plan_run(plan, stream, BINDINGS(lfuse_bind_list("in", in), lfuse_bind_list("out", out))));
+    OK(lfuse_record_begin(stream));
+    RUN(plan, stream, BIND("in", in), BIND("out", out));
     lfuse_recording *r = new_recording(stream);
     lfuse_tensor *const turns[] = {y, other, y};
     for (int turn = 0; turn < 3; turn++) {
-        ck_ok(lfuse_list_replace(out, 0, 1, &turns[turn]));
-        ck_ok(lfuse_tensor_fill(turns[turn], NULL, 0));
-        ck_ok(lfuse_recording_replay(r, stream, NULL, 0));
-        ck_ok(lfuse_stream_synchronize(stream));
-        ck_ok(lfuse_tensor_read(turns[turn], NULL, got));
+        OK(lfuse_list_replace(out, 0, 1, &turns[turn]));
+        OK(lfuse_tensor_fill(turns[turn], NULL, 0));
+        OK(lfuse_recording_replay(r, stream, NULL, 0));
+        OK(lfuse_stream_synchronize(stream));
+        OK(lfuse_tensor_read(turns[turn], NULL, got));
         for (int i = 0; i < N; i++) ck_assert_float_eq(got[i], 2 * values[i]);
     }
     drop(in);
     drop(out);
     drop(plan);
     drop(other);
-    ck_ok(lfuse_recording_replay(r, stream, NULL, 0));
+    OK(lfuse_recording_replay(r, stream, NULL, 0));
 }
 
 static lfuse_tensor *number_of(double value)
 {
     lfuse_tensor *t = new_tensor(dev, LFUSE_F32, 0, NULL);
-    ck_ok(lfuse_tensor_fill(t, NULL, value));
+    OK(lfuse_tensor_fill(t, NULL, value));
     return t;
 }
 
@@ -308,17 +306,17 @@ TEST_LOOP(test_list_used_beside, 0, 4)
     lfuse_plan *plan = new_plan(dev, g, &table);
     drop(g);
     lfuse_list *list = new_list(dev, LFUSE_F32, 1, &x);
-    lfuse_binding b[] = {lfuse_bind_list("list", list), lfuse_bind_tensor("factor", factors[0])};
-    ck_ok(lfuse_record_begin(stream));
-    ck_ok(lfuse_plan_run(plan, stream, b, 2));
+    lfuse_binding b[] = {BIND("list", list), BIND("factor", factors[0])};
+    OK(lfuse_record_begin(stream));
+    OK(lfuse_plan_run(plan, stream, b, 2));
     lfuse_recording *r = new_recording(stream);
-    b[1] = lfuse_bind_tensor("factor", factors[1]);
+    b[1] = BIND("factor", factors[1]);
     for (int turn = 0; turn < 2; turn++) {
-        ck_ok(lfuse_recording_replay(r, stream, NULL, 0));
-        ck_ok(lfuse_plan_run(plan, stream, b, 2));
+        OK(lfuse_recording_replay(r, stream, NULL, 0));
+        OK(lfuse_plan_run(plan, stream, b, 2));
     }
-    ck_ok(lfuse_stream_synchronize(stream));
-    ck_ok(lfuse_tensor_read(x, NULL, got));
+    OK(lfuse_stream_synchronize(stream));
+    OK(lfuse_tensor_read(x, NULL, got));
     for (int i = 0; i < N; i++) ck_assert_float_eq(got[i], 2 * 3 * 2 * 3 * values[i]);
 }
 

@@ -23,7 +23,7 @@ typedef struct rows {
 
 static rows rows_of(int64_t count)
 {
-    return (rows){ count, ramp(2, SHAPE(count, IN), -1, 0.01f), tensor(2, SHAPE(count, OUT)) };
+    return (rows){ count, ramp(SHAPE(count, IN), -1, 0.01f), tensor(SHAPE(count, OUT)) };
 }
 
 static lfuse_plan *plan_of(lfuse_graph *graph)
@@ -39,8 +39,7 @@ static lfuse_plan *sum_plan(void)
     lfuse_graph *graph = lfuse_graph_create();
     lfuse_size n = lfuse_size_var(graph, "n", 0, 400);
 
-    lfuse_output(graph, "total", lfuse_sum(lfuse_input(graph, "y", LFUSE_F32, 2, LFUSE_DIMS(n, OUT)), 1, &first,
-                                           false));
+    lfuse_output(graph, "total", lfuse_sum(lfuse_input(graph, "y", F32(n, OUT)), 1, &first, false));
     return plan_of(graph);
 }
 
@@ -56,23 +55,19 @@ static lfuse_plan *update_plan(void)
 
 static void record(step *s, const rows *r)
 {
-    const lfuse_binding dense[] = { lfuse_bind_tensor("x", r->x), lfuse_bind_tensor("w", s->w),
-                                    lfuse_bind_tensor("b", s->b), lfuse_bind_tensor("y", r->y) };
-    const lfuse_binding sum[] = { lfuse_bind_tensor("y", r->y), lfuse_bind_tensor("total", s->total) };
-    const lfuse_binding update[] = { lfuse_bind_list("p", s->params), lfuse_bind_list("d", s->grads) };
 
     OK(lfuse_record_begin(stream));
-    OK(lfuse_plan_run(s->dense, stream, dense, 4));
-    OK(lfuse_plan_run(s->sum, stream, sum, 2));
-    OK(lfuse_plan_run(s->update, stream, update, 2));
+    RUN(s->dense, stream, BIND("x", r->x), BIND("w", s->w), BIND("b", s->b), BIND("y", r->y));
+    RUN(s->sum, stream, BIND("y", r->y), BIND("total", s->total));
+    RUN(s->update, stream, BIND("p", s->params), BIND("d", s->grads));
     OK(lfuse_tensor_copy(s->log, s->total, stream));
     s->recording = new_recording(stream);
 }
 
 static step make_step(const rows *r)
 {
-    step s = { .w = ramp(2, SHAPE(IN, OUT), -2, 0.1f), .b = ramp(1, SHAPE(OUT), 1, -0.5f),
-               .total = tensor(1, SHAPE(OUT)), .log = tensor(1, SHAPE(OUT)) };
+    step s = { .w = ramp(SHAPE(IN, OUT), -2, 0.1f), .b = ramp(SHAPE(OUT), 1, -0.5f),
+               .total = tensor(SHAPE(OUT)), .log = tensor(SHAPE(OUT)) };
 
     fresh_graph();
     dense_graph();
@@ -80,8 +75,8 @@ static step make_step(const rows *r)
     s.sum = sum_plan();
     s.update = update_plan();
     for (int i = 0; i < MEMBERS; i++) {
-        s.p[i] = ramp(1, SHAPE(LENGTH + i), 100, 1);
-        s.d[i] = ramp(1, SHAPE(LENGTH + i), 2, 0);
+        s.p[i] = ramp(SHAPE(LENGTH + i), 100, 1);
+        s.d[i] = ramp(SHAPE(LENGTH + i), 2, 0);
     }
     s.params = new_list(dev, LFUSE_F32, MEMBERS, s.p);
     s.grads = new_list(dev, LFUSE_F32, MEMBERS, s.d);
@@ -91,7 +86,7 @@ static step make_step(const rows *r)
 
 static lfuse_status replay(step *s, const rows *r)
 {
-    const lfuse_binding b[] = { lfuse_bind_tensor("x", r->x), lfuse_bind_tensor("y", r->y) };
+    const lfuse_binding b[] = { BIND("x", r->x), BIND("y", r->y) };
     const lfuse_status status = lfuse_recording_replay(s->recording, stream, b, 2);
 
     s->updates += status == LFUSE_OK;
@@ -214,9 +209,9 @@ static lfuse_plan *prepared_plan(void)
 {
     lfuse_graph *graph = lfuse_graph_create();
     lfuse_size n = lfuse_size_var(graph, "n", 1, 3);
-    lfuse_value x = lfuse_input(graph, "x", LFUSE_F32, 2, LFUSE_DIMS(n, 20000));
+    lfuse_value x = lfuse_input(graph, "x", F32(n, 20000));
 
-    lfuse_output(graph, "y", lfuse_mul(x, lfuse_exp(lfuse_frozen(graph, "w", LFUSE_F32, 1, LFUSE_DIMS(20000)))));
+    lfuse_output(graph, "y", lfuse_mul(x, lfuse_exp(lfuse_frozen(graph, "w", F32(20000)))));
     return plan_of(graph);
 }
 
@@ -227,19 +222,17 @@ TEST(sizes_of_large_weights)
         int rows;
         uint64_t captures;
     } turns[] = { { 1, 1 }, { 2, 2 }, { 1, 2 }, { 2, 2 }, { 3, 3 }, { 2, 3 }, { 3, 3 }, { 1, 4 }, { 3, 4 }, { 2, 5 } };
-    lfuse_tensor *x[3], *y[3], *w = ramp(1, SHAPE(20000), 0, 1e-4f);
+    lfuse_tensor *x[3], *y[3], *w = ramp(SHAPE(20000), 0, 1e-4f);
     lfuse_plan *plan = prepared_plan();
 
-    for (int i = 0; i < 3; i++) x[i] = ramp(2, SHAPE(i + 1, 20000), 0, 1e-3f), y[i] = tensor(2, SHAPE(i + 1, 20000));
-    const lfuse_binding b[] = { lfuse_bind_tensor("x", x[0]), lfuse_bind_tensor("y", y[0]), lfuse_bind_tensor("w", w) };
+    for (int i = 0; i < 3; i++) x[i] = ramp(SHAPE(i + 1, 20000), 0, 1e-3f), y[i] = tensor(SHAPE(i + 1, 20000));
     OK(lfuse_record_begin(stream));
-    OK(lfuse_plan_run(plan, stream, b, 3));
+    RUN(plan, stream, BIND("x", x[0]), BIND("y", y[0]), BIND("w", w));
     lfuse_recording *recording = new_recording(stream);
     drop(plan);
     for (size_t t = 0; t < sizeof turns / sizeof *turns; t++) {
         const int at = turns[t].rows - 1, last = 20000 * turns[t].rows - 1;
-        const lfuse_binding other[] = { lfuse_bind_tensor("x", x[at]), lfuse_bind_tensor("y", y[at]) };
-        OK(lfuse_recording_replay(recording, stream, other, 2));
+        OK(lfuse_recording_replay(recording, stream, BINDINGS(BIND("x", x[at]), BIND("y", y[at]))));
         NEAR(values(y[at])[last], 1e-3 * last * exp(1e-4 * 19999));
         OK(lfuse_tensor_fill(y[at], NULL, -7));
         ck_assert_uint_eq(captures(), turns[t].captures);
@@ -272,7 +265,7 @@ TEST_LOOP(destroyed_while_it_runs, 0, 2)
 static lfuse_plan *window_plan(void)
 {
     lfuse_graph *graph = lfuse_graph_create();
-    lfuse_value in = lfuse_input(graph, "in", LFUSE_F32, 1, LFUSE_DIMS(20));
+    lfuse_value in = lfuse_input(graph, "in", F32(20));
 
     lfuse_output(graph, "out", lfuse_slice(in, 0, lfuse_size_var(graph, "at", 0, 16), 4, 1));
     return plan_of(graph);
@@ -283,13 +276,13 @@ TEST_LOOP(sizes_by_name, 0, 2)
     static const int64_t places[] = { 3, 16, 3, 0, 16 };
 
     begin(_i);
-    lfuse_tensor *in = ramp(1, SHAPE(20), 0, 1), *out = tensor(1, SHAPE(4)), *second = tensor(1, SHAPE(4));
-    lfuse_tensor *backwards = new_view(in, 1, SHAPE(20), SHAPE(-1), 19);
+    lfuse_tensor *in = ramp(SHAPE(20), 0, 1), *out = tensor(SHAPE(4)), *second = tensor(SHAPE(4));
+    lfuse_tensor *backwards = new_view(in, SHAPE(20), LFUSE_DIMS(-1), 19);
     lfuse_plan *plan = window_plan();
-    lfuse_binding b[] = { lfuse_bind_tensor("in", in), lfuse_bind_tensor("out", out), lfuse_bind_size("at", 7) };
+    lfuse_binding b[] = { BIND("in", in), BIND("out", out), lfuse_bind_size("at", 7) };
     OK(lfuse_record_begin(stream));
     OK(lfuse_plan_run(plan, stream, b, 3));
-    b[0] = lfuse_bind_tensor("in", backwards), b[1] = lfuse_bind_tensor("out", second);
+    b[0] = BIND("in", backwards), b[1] = BIND("out", second);
     OK(lfuse_plan_run(plan, stream, b, 3)); /* other strides: an instance of its own, of the same sizes */
     lfuse_recording *recording = new_recording(stream);
     OK(lfuse_recording_replay(recording, stream, NULL, 0));
@@ -318,24 +311,24 @@ TEST_LOOP(sizes_at_odds, 0, 2)
     lfuse_tensor *wide;
 
     begin(_i);
-    r = rows_of(12), other = rows_of(5), wide = tensor(2, SHAPE(5, IN + 1));
+    r = rows_of(12), other = rows_of(5), wide = tensor(SHAPE(5, IN + 1));
     step s = make_step(&r);
     const struct {
         lfuse_status status;
         int count;
         lfuse_binding b[3];
     } cases[] = {
-        { LFUSE_ERR_SHAPE, 1, { lfuse_bind_tensor("x", other.x) } }, /* "y" has 12 rows */
-        { LFUSE_ERR_SHAPE, 1, { lfuse_bind_tensor("y", other.y) } },
-        { LFUSE_ERR_SHAPE, 2, { lfuse_bind_tensor("x", wide), lfuse_bind_tensor("y", other.y) } },
-        { LFUSE_ERR_SHAPE, 3, { lfuse_bind_tensor("x", other.x), lfuse_bind_tensor("y", other.y),
+        { LFUSE_ERR_SHAPE, 1, { BIND("x", other.x) } }, /* "y" has 12 rows */
+        { LFUSE_ERR_SHAPE, 1, { BIND("y", other.y) } },
+        { LFUSE_ERR_SHAPE, 2, { BIND("x", wide), BIND("y", other.y) } },
+        { LFUSE_ERR_SHAPE, 3, { BIND("x", other.x), BIND("y", other.y),
                                 lfuse_bind_size("batch", 6) } },
-        { LFUSE_ERR_SHAPE, 3, { lfuse_bind_tensor("x", other.x), lfuse_bind_tensor("y", other.y),
+        { LFUSE_ERR_SHAPE, 3, { BIND("x", other.x), BIND("y", other.y),
                                 lfuse_bind_size("n", 6) } }, /* known to the second run alone */
         { LFUSE_ERR_SHAPE, 1, { lfuse_bind_size("batch", 5) } },
-        { LFUSE_ERR_SHAPE, 1, { lfuse_bind_tensor("total", s.p[0]) } }, /* never any other size */
-        { LFUSE_ERR_BINDING, 2, { lfuse_bind_tensor("x", other.x), lfuse_bind_tensor("w", other.y) } }, /* frozen */
-        { LFUSE_ERR_BINDING, 1, { lfuse_bind_tensor("w", s.w) } }, /* which no tensor replaces, be it the same one */
+        { LFUSE_ERR_SHAPE, 1, { BIND("total", s.p[0]) } }, /* never any other size */
+        { LFUSE_ERR_BINDING, 2, { BIND("x", other.x), BIND("w", other.y) } }, /* frozen */
+        { LFUSE_ERR_BINDING, 1, { BIND("w", s.w) } }, /* which no tensor replaces, be it the same one */
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         FAILS(cases[i].status, lfuse_recording_replay(s.recording, stream, cases[i].b, cases[i].count));
@@ -374,7 +367,7 @@ TEST(sizes_under_capture)
 
 /* ---- on the devices of this machine ---- */
 
-static void on_a_device(void)
+TEST_ON_MACHINE(on_devices)
 {
     rows r[] = { rows_of(7), rows_of(30) };
     step s = make_step(&r[0]);
@@ -383,11 +376,6 @@ static void on_a_device(void)
         OK(replay(&s, &r[i % 2]));
         check(&s, &r[i % 2]);
     }
-}
-
-TEST(on_devices)
-{
-    if (!on_each_device(on_a_device)) TEST_SKIP("no device");
 }
 
 TEST_SUITE("record sizes", CK_NOFORK)

@@ -12,28 +12,28 @@ TEST_LOOP(test_states, 0, 2)
     const int64_t shape[] = {N - 1};
     float got[N];
     begin(_i);
-    ck_refused(lfuse_record_begin(NULL), LFUSE_ERR_INVALID);
-    ck_refused(lfuse_record_end(NULL, &r), LFUSE_ERR_INVALID);
-    ck_refused(lfuse_record_end(stream, NULL), LFUSE_ERR_INVALID);
-    ck_refused(lfuse_record_end(stream, &r), LFUSE_ERR_STATE);
-    ck_ok(lfuse_record_begin(stream));
-    ck_refused(lfuse_record_begin(stream), LFUSE_ERR_STATE);
-    ck_refused(lfuse_tensor_read(x, stream, got), LFUSE_ERR_STATE);
-    ck_refused(lfuse_record_end(stream, &r), LFUSE_ERR_STATE); /* the read spoilt it */
-    ck_refused(lfuse_record_end(stream, &r), LFUSE_ERR_STATE); /* and it is over */
+    FAILS(LFUSE_ERR_INVALID, lfuse_record_begin(NULL));
+    FAILS(LFUSE_ERR_INVALID, lfuse_record_end(NULL, &r));
+    FAILS(LFUSE_ERR_INVALID, lfuse_record_end(stream, NULL));
+    FAILS(LFUSE_ERR_STATE, lfuse_record_end(stream, &r));
+    OK(lfuse_record_begin(stream));
+    FAILS(LFUSE_ERR_STATE, lfuse_record_begin(stream));
+    FAILS(LFUSE_ERR_STATE, lfuse_tensor_read(x, stream, got));
+    FAILS(LFUSE_ERR_STATE, lfuse_record_end(stream, &r)); /* the read spoilt it */
+    FAILS(LFUSE_ERR_STATE, lfuse_record_end(stream, &r)); /* and it is over */
     lfuse_plan *plan = new_scaling_plan();
     lfuse_tensor *shorter = new_tensor(dev, LFUSE_F32, 1, shape);
-    ck_ok(lfuse_record_begin(stream));
-    ck_ok(run_scaling(plan, stream, x, 2, y));
-    ck_refused(run_scaling(plan, stream, x, 2, shorter), LFUSE_ERR_SHAPE);
-    ck_ok(run_scaling(plan, stream, x, 2, y));
-    ck_refused(lfuse_record_end(stream, &r), LFUSE_ERR_SHAPE);
-    ck_ok(run_scaling(plan, stream, x, 2, y)); /* the stream works on */
+    OK(lfuse_record_begin(stream));
+    OK(run_scaling(plan, stream, x, 2, y));
+    FAILS(LFUSE_ERR_SHAPE, run_scaling(plan, stream, x, 2, shorter));
+    OK(run_scaling(plan, stream, x, 2, y));
+    FAILS(LFUSE_ERR_SHAPE, lfuse_record_end(stream, &r));
+    OK(run_scaling(plan, stream, x, 2, y)); /* the stream works on */
     lfuse_recording *one = record_two_steps(2);
-    ck_ok(lfuse_record_begin(stream));
-    ck_refused(lfuse_recording_replay(one, stream, NULL, 0), LFUSE_ERR_STATE);
-    ck_refused(lfuse_record_end(stream, &r), LFUSE_ERR_STATE);
-    ck_ok(lfuse_recording_replay(one, stream, NULL, 0));
+    OK(lfuse_record_begin(stream));
+    FAILS(LFUSE_ERR_STATE, lfuse_recording_replay(one, stream, NULL, 0));
+    FAILS(LFUSE_ERR_STATE, lfuse_record_end(stream, &r));
+    OK(lfuse_recording_replay(one, stream, NULL, 0));
 }
 
 TEST_LOOP(test_bad_bindings, 0, 2)
@@ -56,27 +56,27 @@ TEST_LOOP(test_bad_bindings, 0, 2)
         {2, {lfuse_bind_scalar("scale", 1), lfuse_bind_scalar("scale", 2)}, LFUSE_ERR_BINDING},
         {1, {lfuse_bind_scalar(NULL, 1)}, LFUSE_ERR_BINDING},
         {1, {lfuse_bind_scalar("in", 1)}, LFUSE_ERR_BINDING},
-        {1, {lfuse_bind_tensor("scale", x)}, LFUSE_ERR_BINDING},
+        {1, {BIND("scale", x)}, LFUSE_ERR_BINDING},
         {1, {lfuse_bind_tensor("in", NULL)}, LFUSE_ERR_BINDING},
         {1, {lfuse_bind_size("in", 5)}, LFUSE_ERR_NAME},
-        {1, {lfuse_bind_tensor("in", shorter)}, LFUSE_ERR_SHAPE},
-        {1, {lfuse_bind_tensor("in", flat)}, LFUSE_ERR_RANK},
-        {1, {lfuse_bind_tensor("in", half)}, LFUSE_ERR_TYPE},
-        {1, {lfuse_bind_tensor("in", foreign)}, LFUSE_ERR_CONTEXT},
-        {2, {lfuse_bind_scalar("scale", 9), lfuse_bind_tensor("result", shorter)}, LFUSE_ERR_SHAPE},
+        {1, {BIND("in", shorter)}, LFUSE_ERR_SHAPE},
+        {1, {BIND("in", flat)}, LFUSE_ERR_RANK},
+        {1, {BIND("in", half)}, LFUSE_ERR_TYPE},
+        {1, {BIND("in", foreign)}, LFUSE_ERR_CONTEXT},
+        {2, {lfuse_bind_scalar("scale", 9), BIND("result", shorter)}, LFUSE_ERR_SHAPE},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        ck_refused(lfuse_recording_replay(r, stream, cases[i].b, cases[i].count), cases[i].status);
-        ck_ok(lfuse_tensor_fill(z, NULL, -5));
-        ck_ok(lfuse_recording_replay(r, stream, NULL, 0)); /* as before: of a refused replay nothing stays */
-        ck_ok(lfuse_stream_synchronize(stream));
+        FAILS(cases[i].status, lfuse_recording_replay(r, stream, cases[i].b, cases[i].count));
+        OK(lfuse_tensor_fill(z, NULL, -5));
+        OK(lfuse_recording_replay(r, stream, NULL, 0)); /* as before: of a refused replay nothing stays */
+        OK(lfuse_stream_synchronize(stream));
         check_result(z, 2, "after a refused replay");
     }
-    ck_refused(lfuse_recording_replay(NULL, stream, NULL, 0), LFUSE_ERR_INVALID);
-    ck_refused(lfuse_recording_replay(r, NULL, NULL, 0), LFUSE_ERR_INVALID);
-    ck_refused(lfuse_recording_replay(r, stream, NULL, 1), LFUSE_ERR_INVALID);
-    ck_refused(lfuse_recording_replay(r, stream, cases[0].b, -1), LFUSE_ERR_INVALID);
-    ck_refused(lfuse_recording_replay(r, foreign_stream, NULL, 0), LFUSE_ERR_CONTEXT);
+    FAILS(LFUSE_ERR_INVALID, lfuse_recording_replay(NULL, stream, NULL, 0));
+    FAILS(LFUSE_ERR_INVALID, lfuse_recording_replay(r, NULL, NULL, 0));
+    FAILS(LFUSE_ERR_INVALID, lfuse_recording_replay(r, stream, NULL, 1));
+    FAILS(LFUSE_ERR_INVALID, lfuse_recording_replay(r, stream, cases[0].b, -1));
+    FAILS(LFUSE_ERR_CONTEXT, lfuse_recording_replay(r, foreign_stream, NULL, 0));
 }
 
 TEST_LOOP(test_closed_and_destroyed, 0, 2)
@@ -84,14 +84,14 @@ TEST_LOOP(test_closed_and_destroyed, 0, 2)
     begin(_i);
     lfuse_recording *r = record_two_steps(2);
     lfuse_plan *plan = new_scaling_plan();
-    ck_ok(lfuse_record_begin(stream));
-    ck_ok(run_scaling(plan, stream, x, 2, y));
+    OK(lfuse_record_begin(stream));
+    OK(run_scaling(plan, stream, x, 2, y));
     drop(plan);
     drop(stream); /* with a recording open */
     stream = new_stream(dev);
-    ck_ok(lfuse_recording_replay(r, stream, NULL, 0));
+    OK(lfuse_recording_replay(r, stream, NULL, 0));
     lfuse_device_close(dev);
-    ck_refused(lfuse_recording_replay(r, stream, NULL, 0), LFUSE_ERR_CLOSED);
+    FAILS(LFUSE_ERR_CLOSED, lfuse_recording_replay(r, stream, NULL, 0));
     dev = NULL;
     drop_all();
     test_stub_end();
@@ -132,12 +132,11 @@ static lfuse_status recording_scenario(lfuse_device *device)
     if ((status = lfuse_tensor_read(out, s, got))) goto out;
     if ((status = lfuse_stream_synchronize(s))) goto out;
     for (int i = 0; i < N; i++) ck_assert_float_eq(got[i], relu_of(-4 * given[i] + 1));
-    const lfuse_binding other[] = {lfuse_bind_tensor("in", brief[0]), lfuse_bind_tensor("out", brief[1]),
-                                   lfuse_bind_tensor("operand", brief[1]), lfuse_bind_tensor("result", brief[2])};
-    const lfuse_binding back[] = {lfuse_bind_tensor("in", in), lfuse_bind_tensor("out", middle),
-                                  lfuse_bind_tensor("operand", middle), lfuse_bind_tensor("result", out)};
+    const lfuse_binding other[] = {BIND("in", brief[0]), BIND("out", brief[1]),
+                                   BIND("operand", brief[1]), BIND("result", brief[2])};
     if ((status = lfuse_recording_replay(r, s, other, 4))) goto out; /* other sizes */
-    if ((status = lfuse_recording_replay(r, s, back, 4))) goto out;
+    if ((status = lfuse_recording_replay(r, s, BINDINGS(BIND("in", in), BIND("out", middle), BIND("operand", middle),
+                                                        BIND("result", out))))) goto out;
     if ((status = lfuse_tensor_read(brief[2], s, got))) goto out;
     if ((status = lfuse_stream_synchronize(s))) goto out;
     for (int i = 0; i < N - 1; i++) ck_assert_float_eq(got[i], relu_of(-4 * given[i] + 1));

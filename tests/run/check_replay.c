@@ -6,7 +6,7 @@ TEST_CASE("stub", .setup = open_stub, .teardown = close_stub)
 
 TEST(the_third_run_makes_a_graph)
 {
-    lfuse_tensor *x = ramp(1, SHAPE(N), 0, 1), *y = tensor(1, SHAPE(N));
+    lfuse_tensor *x = ramp(SHAPE(N), 0, 1), *y = tensor(SHAPE(N));
     lfuse_plan *plan = chain(0);
 
     ck_assert_msg(strstr(lfuse_plan_text(plan), " (replay 3 patched 0 bound)") != NULL, "%s", lfuse_plan_text(plan));
@@ -26,10 +26,10 @@ TEST(the_third_run_makes_a_graph)
 
 TEST(one_kernel_is_launched)
 {
-    lfuse_tensor *x = ramp(1, SHAPE(N), 0, 1), *y = tensor(1, SHAPE(N));
-    const lfuse_binding b[] = { lfuse_bind_tensor("x", x), lfuse_bind_tensor("y", y) };
+    lfuse_tensor *x = ramp(SHAPE(N), 0, 1), *y = tensor(SHAPE(N));
+    const lfuse_binding b[] = { BIND("x", x), BIND("y", y) };
 
-    lfuse_output(g, "y", lfuse_neg(lfuse_input(g, "x", LFUSE_F32, 1, LFUSE_DIMS(N))));
+    lfuse_output(g, "y", lfuse_neg(lfuse_input(g, "x", F32(N))));
     lfuse_plan *plan = plan_with(ALONE);
     ck_assert_ptr_null(strstr(lfuse_plan_text(plan), "replay"));
     for (int i = 0; i < 5; i++) OK(lfuse_plan_run(plan, stream, b, 2));
@@ -41,7 +41,7 @@ TEST_LOOP(no_graph, 0, 2)
 {
     lfuse__stub.native_graph = _i != 0;
     reopen_stub();
-    lfuse_tensor *x = ramp(1, SHAPE(N), 0, 1), *y = tensor(1, SHAPE(N));
+    lfuse_tensor *x = ramp(SHAPE(N), 0, 1), *y = tensor(SHAPE(N));
     lfuse_plan *plan = chain(_i ? LFUSE_NO_REPLAY : 0);
     ck_assert_ptr_null(strstr(lfuse_plan_text(plan), "replay"));
     chain_times(plan, x, y, 2, 5);
@@ -51,8 +51,7 @@ TEST_LOOP(no_graph, 0, 2)
 /* Numbers change the launches that have them, addresses those that read or write them. */
 TEST(arguments_are_patched)
 {
-    lfuse_tensor *x = ramp(1, SHAPE(N), 0, 1), *y = tensor(1, SHAPE(N)), *x2 = ramp(1, SHAPE(N), 0, 1),
-        *y2 = tensor(1, SHAPE(N));
+    lfuse_tensor *x = ramp(SHAPE(N), 0, 1), *y = tensor(SHAPE(N)), *x2 = ramp(SHAPE(N), 0, 1), *y2 = tensor(SHAPE(N));
     lfuse_plan *plan = chain(0);
 
     chain_times(plan, x, y, 2, 3);
@@ -69,14 +68,14 @@ TEST(arguments_are_patched)
 /* Memory that is given back and comes again: the handle may be the same while the address is another. */
 TEST(memory_that_comes_again)
 {
-    lfuse_tensor *x = ramp(1, SHAPE(N), 0, 1), *y;
+    lfuse_tensor *x = ramp(SHAPE(N), 0, 1), *y;
     lfuse_plan *plan = chain(0);
 
     for (int i = 0; i < 12; i++) {
         static float host[2 * N];
         const int late = i % 3 * 4;
-        OK(lfuse_tensor_wrap(dev, LFUSE_MEMORY_NATIVE, (uint64_t)(uintptr_t)(host + late), sizeof host / 2, LFUSE_F32,
-                             1, SHAPE(N), NULL, 0, &y));
+        OK(lfuse_tensor_wrap(dev, LFUSE_MEMORY_NATIVE, (uint64_t)(uintptr_t)(host + late), sizeof host / 2, F32(N),
+                             NULL, 0, &y));
         OK(run_chain(plan, stream, x, y, 2));
         OK(lfuse_stream_synchronize(stream));
         ck_assert_float_eq(host[late + N - 1], 2 * (N - 1) + 1);
@@ -89,7 +88,7 @@ TEST(memory_that_comes_again)
 /* A device whose graphs cannot be patched: new arguments are launched, and captured when they have come three times. */
 TEST(graphs_that_are_not_patched)
 {
-    lfuse_tensor *x = ramp(1, SHAPE(N), 0, 1), *y = tensor(1, SHAPE(N));
+    lfuse_tensor *x = ramp(SHAPE(N), 0, 1), *y = tensor(SHAPE(N));
     lfuse_plan *plan = chain(0);
 
     lfuse__stub.patches = false;
@@ -105,8 +104,8 @@ TEST(graphs_that_are_not_patched)
 
 TEST(sizes_have_graphs_of_their_own)
 {
-    lfuse_tensor *x[2] = { ramp(1, SHAPE(N), 0, 1), ramp(1, SHAPE(7), 0, 1) };
-    lfuse_tensor *y[2] = { tensor(1, SHAPE(N)), tensor(1, SHAPE(7)) };
+    lfuse_tensor *x[2] = { ramp(SHAPE(N), 0, 1), ramp(SHAPE(7), 0, 1) };
+    lfuse_tensor *y[2] = { tensor(SHAPE(N)), tensor(SHAPE(7)) };
     lfuse_plan *plan = chain(0);
 
     for (int i = 0; i < 10; i++) chain_times(plan, x[i % 2], y[i % 2], i, 1);
@@ -117,10 +116,10 @@ TEST(sizes_have_graphs_of_their_own)
 /* Other strides take other kernels: the graph goes with the old ones. */
 TEST(other_strides)
 {
-    lfuse_tensor *x = ramp(1, SHAPE(N), 0, 1), *y = tensor(1, SHAPE(N)), *wide = ramp(1, SHAPE(2 * N), 0, 0.5f);
+    lfuse_tensor *x = ramp(SHAPE(N), 0, 1), *y = tensor(SHAPE(N)), *wide = ramp(SHAPE(2 * N), 0, 0.5f);
     lfuse_plan *plan = chain(0);
 
-    lfuse_tensor *even = new_view(wide, 1, SHAPE(N), SHAPE(2), 0);
+    lfuse_tensor *even = new_view(wide, SHAPE(N), LFUSE_DIMS(2), 0);
     chain_times(plan, x, y, 2, 4);
     for (int i = 0; i < 3; i++) {
         chain_times(plan, even, y, 3, 4);
@@ -136,20 +135,19 @@ TEST(lists_whose_members_move)
 {
     const lfuse_plan_options table = { .transport = LFUSE_TRANSPORT_TABLE };
     const lfuse_value l = lfuse_list_input(g, "l", LFUSE_F32, LFUSE_RANK_ANY);
-    lfuse_tensor *m[3], *other = ramp(1, SHAPE(4), 1, 0);
+    lfuse_tensor *m[3], *other = ramp(SHAPE(4), 1, 0);
 
-    for (int i = 0; i < 3; i++) m[i] = ramp(1, SHAPE(4), 1, 0);
+    for (int i = 0; i < 3; i++) m[i] = ramp(SHAPE(4), 1, 0);
     lfuse_list *list = new_list(dev, LFUSE_F32, 3, m);
     lfuse_update(l, lfuse_sub(l, lfuse_mul(lfuse_div(l, lfuse_member_sum(lfuse_mul(l, l))), lfuse_scalar(g, "lr"))));
     lfuse_plan *plan = new_plan(dev, g, &table);
     for (int i = 0; i < 8; i++) {
-        const lfuse_binding b[] = { lfuse_bind_list("l", list), lfuse_bind_scalar("lr", 1 + i) };
         const int moved = i == 5;
         uint64_t before = replays();
         if (moved) OK(lfuse_list_replace(list, 1, 1, &other));
         OK(lfuse_tensor_fill(m[1], NULL, 1));
         OK(lfuse_tensor_fill(other, NULL, 1));
-        OK(lfuse_plan_run(plan, stream, b, 2));
+        RUN(plan, stream, BIND("l", list), lfuse_bind_scalar("lr", 1 + i));
         NEAR(values(i < 5 ? m[1] : other)[0], 1 - (1 + i) / 4.0);
         NEAR(values(i < 5 ? other : m[1])[0], 1);
         ck_assert_uint_eq(replays() - before, i >= 2 && !moved);
@@ -162,7 +160,7 @@ TEST(lists_whose_members_move)
 /* Into the caller's capture goes what would have been launched; the graph that is there stays for later. */
 TEST_LOOP(the_callers_capture, 0, 2)
 {
-    lfuse_tensor *x = ramp(1, SHAPE(N), 0, 1), *y = tensor(1, SHAPE(N));
+    lfuse_tensor *x = ramp(SHAPE(N), 0, 1), *y = tensor(SHAPE(N));
     lfuse__stub_native native = { .capturing = false };
     lfuse_plan *plan = chain(0);
     lfuse_stream *wrapped;
@@ -190,7 +188,7 @@ TEST_LOOP(the_callers_capture, 0, 2)
 /* A recording uses the same instance with other arguments: each has its own. */
 TEST(beside_a_recording)
 {
-    lfuse_tensor *x = ramp(1, SHAPE(N), 0, 1), *y = tensor(1, SHAPE(N)), *z = tensor(1, SHAPE(N));
+    lfuse_tensor *x = ramp(SHAPE(N), 0, 1), *y = tensor(SHAPE(N)), *z = tensor(SHAPE(N));
     lfuse_plan *plan = chain(0);
 
     chain_times(plan, x, y, 2, 3);
@@ -212,12 +210,12 @@ TEST(work_that_is_late)
 {
     lfuse__stub.lazy = true;
     reopen_stub();
-    lfuse_tensor *x = ramp(1, SHAPE(N), 0, 1), *y = tensor(1, SHAPE(N));
+    lfuse_tensor *x = ramp(SHAPE(N), 0, 1), *y = tensor(SHAPE(N));
     lfuse_plan *plan = chain(0);
     for (int i = 0; i < 4; i++) OK(run_chain(plan, stream, x, y, i));
     drop(plan);
     drop(x);
-    x = ramp(1, SHAPE(N), 5, 5);
+    x = ramp(SHAPE(N), 5, 5);
     check_chain(y, 3);
 }
 

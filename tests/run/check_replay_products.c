@@ -12,25 +12,24 @@ typedef struct product {
 
 static void open_product(product *p, lfuse_provider provider)
 {
-    const lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(ROWS, INNER));
-    const lfuse_value w = lfuse_frozen(g, "w", LFUSE_F32, 2, LFUSE_DIMS(INNER, COLUMNS));
-    const lfuse_value b = lfuse_frozen(g, "b", LFUSE_F32, 1, LFUSE_DIMS(COLUMNS));
+    const lfuse_value x = lfuse_input(g, "x", F32(ROWS, INNER));
+    const lfuse_value w = lfuse_frozen(g, "w", F32(INNER, COLUMNS));
+    const lfuse_value b = lfuse_frozen(g, "b", F32(COLUMNS));
 
     lfuse_output(g, "y", lfuse_mul(lfuse_relu(lfuse_add(lfuse_matmul(x, w), b)), lfuse_scalar(g, "scale")));
     p->plan = plan_by(provider, ALONE | LFUSE_NO_EPILOGUE | LFUSE_NO_SMALL_PRODUCTS);
     for (int i = 0; i < 3; i++) {
-        p->x[i] = ramp(2, SHAPE(ROWS, INNER), (float)i, 0);
-        p->y[i] = tensor(2, SHAPE(ROWS, COLUMNS));
+        p->x[i] = ramp(SHAPE(ROWS, INNER), (float)i, 0);
+        p->y[i] = tensor(SHAPE(ROWS, COLUMNS));
     }
-    p->w = ramp(2, SHAPE(INNER, COLUMNS), 1, 0);
-    p->b = ramp(1, SHAPE(COLUMNS), 3, 0);
+    p->w = ramp(SHAPE(INNER, COLUMNS), 1, 0);
+    p->b = ramp(SHAPE(COLUMNS), 3, 0);
 }
 
 static void run_product(product *p, int x, int y, double scale)
 {
-    OK(lfuse_plan_run(p->plan, stream, BINDINGS(lfuse_bind_tensor("x", p->x[x]), lfuse_bind_tensor("w", p->w),
-                                                lfuse_bind_tensor("b", p->b), lfuse_bind_tensor("y", p->y[y]),
-                                                lfuse_bind_scalar("scale", scale))));
+    RUN(p->plan, stream, BIND("x", p->x[x]), BIND("w", p->w), BIND("b", p->b), BIND("y", p->y[y]),
+        lfuse_bind_scalar("scale", scale));
     const float *got = values(p->y[y]);
     for (int i = 0; i < ROWS * COLUMNS; i++) ck_assert_float_eq(got[i], (float)(scale * (INNER * x + 3)));
     OK(lfuse_tensor_fill(p->y[y], NULL, -7));
@@ -78,16 +77,16 @@ TEST(products_with_other_operands_each_time)
 TEST(scratch_that_moves)
 {
     lfuse_graph *own = new_graph();
-    lfuse_tensor *x = ramp(1, SHAPE(1 << 14), 0, 0), *y = tensor(1, SHAPE(1 << 14));
+    lfuse_tensor *x = ramp(SHAPE(1 << 14), 0, 0), *y = tensor(SHAPE(1 << 14));
     const lfuse_plan_options alone = { .disable = ALONE };
     product p;
 
-    lfuse_output(own, "y", lfuse_exp(lfuse_neg(lfuse_input(own, "x", LFUSE_F32, 1, LFUSE_DIMS(1 << 14)))));
+    lfuse_output(own, "y", lfuse_exp(lfuse_neg(lfuse_input(own, "x", F32(1 << 14)))));
     lfuse_plan *large = new_plan(dev, own, &alone);
     open_product(&p, LFUSE_PROVIDER_VENDOR);
     for (int i = 0; i < 4; i++) run_product(&p, 1, 0, 2);
     ck_assert_uint_eq(replays(), 2);
-    OK(lfuse_plan_run(large, stream, BINDINGS(lfuse_bind_tensor("x", x), lfuse_bind_tensor("y", y))));
+    RUN(large, stream, BIND("x", x), BIND("y", y));
     for (int i = 0; i < 4; i++) run_product(&p, 1, 0, 2);
     ck_assert_uint_eq(captures(), 2);
     ck_assert_uint_eq(replays(), 4);
@@ -103,18 +102,18 @@ typedef struct scaled {
 
 static void open_scaled(scaled *p)
 {
-    const lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(ROWS, INNER));
-    const lfuse_value w = lfuse_frozen(g, "w", LFUSE_F32, 2, LFUSE_DIMS(INNER, COLUMNS));
-    const lfuse_value v = lfuse_frozen(g, "v", LFUSE_F32, 2, LFUSE_DIMS(COLUMNS, INNER));
+    const lfuse_value x = lfuse_input(g, "x", F32(ROWS, INNER));
+    const lfuse_value w = lfuse_frozen(g, "w", F32(INNER, COLUMNS));
+    const lfuse_value v = lfuse_frozen(g, "v", F32(COLUMNS, INNER));
     const lfuse_value s = lfuse_input(g, "s", LFUSE_F32, 0, NULL);
     const lfuse_value y = lfuse_relu(lfuse_mul(lfuse_matmul(x, w), s));
 
     lfuse_output(g, "z", lfuse_mul(lfuse_matmul(y, v), s));
     p->plan = plan_by(LFUSE_PROVIDER_VENDOR, LFUSE_NO_SMALL_PRODUCTS);
-    p->x = ramp(2, SHAPE(ROWS, INNER), 1, 0);
-    p->w = ramp(2, SHAPE(INNER, COLUMNS), 1, 0);
-    p->v = ramp(2, SHAPE(COLUMNS, INNER), 1, 0);
-    p->z = tensor(2, SHAPE(ROWS, INNER));
+    p->x = ramp(SHAPE(ROWS, INNER), 1, 0);
+    p->w = ramp(SHAPE(INNER, COLUMNS), 1, 0);
+    p->v = ramp(SHAPE(COLUMNS, INNER), 1, 0);
+    p->z = tensor(SHAPE(ROWS, INNER));
     for (int i = 0; i < 3; i++) p->s[i] = ramp(0, NULL, 0, 0);
 }
 
@@ -122,9 +121,7 @@ static void open_scaled(scaled *p)
 static void run_scaled(scaled *p, int at, double scale)
 {
     OK(lfuse_tensor_fill(p->s[at], NULL, scale));
-    OK(lfuse_plan_run(p->plan, stream, BINDINGS(lfuse_bind_tensor("x", p->x), lfuse_bind_tensor("w", p->w),
-                                                lfuse_bind_tensor("v", p->v), lfuse_bind_tensor("s", p->s[at]),
-                                                lfuse_bind_tensor("z", p->z))));
+    RUN(p->plan, stream, BIND("x", p->x), BIND("w", p->w), BIND("v", p->v), BIND("s", p->s[at]), BIND("z", p->z));
     const float *got = values(p->z);
     for (int i = 0; i < ROWS * INNER; i++) ck_assert_float_eq(got[i], (float)(scale * scale * INNER * COLUMNS));
     OK(lfuse_tensor_fill(p->z, NULL, NAN));
@@ -149,7 +146,7 @@ TEST(scales_are_bound)
 
 /* ---- on devices ---- */
 
-static void scales_on_a_device(void)
+TEST_ON_MACHINE(scales_on_devices)
 {
     scaled p;
 
@@ -159,7 +156,7 @@ static void scales_on_a_device(void)
 }
 
 /* The bits that launches give, whatever has moved; the counter counts what a graph launches. */
-static void replay_on_a_device(void)
+TEST_ON_MACHINE(devices)
 {
     product p;
 
@@ -175,18 +172,6 @@ static void replay_on_a_device(void)
     for (int i = 0; i < 12; i++) run_product(&p, 1 + i / 6, i % 3, 3 - i);
     ck_assert_uint_eq(launches() - before, 12 * each);
     ck_assert(info.native_graph == (strstr(lfuse_plan_text(p.plan), "replay") != NULL));
-}
-
-TEST_CASE("devices", .setup = open_stub, .teardown = close_stub)
-
-TEST(scales_on_devices)
-{
-    if (!on_each_device(scales_on_a_device)) TEST_SKIP("no device");
-}
-
-TEST(devices)
-{
-    if (!on_each_device(replay_on_a_device)) TEST_SKIP("no device");
 }
 
 TEST_SUITE("replayed products", CK_NOFORK)

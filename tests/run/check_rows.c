@@ -46,7 +46,7 @@ TEST_LOOP(sizes_vary_without_compiling, 0, FORMS)
     static const int64_t shapes[][2] = { { 3, 5 },    { 1, 1 },   { 200, 1 }, { 7, 127 }, { 5, 128 }, { 4, 129 },
                                          { 2, 1024 }, { 3, 1025 }, { 1, 5000 }, { 2, 20000 }, { 0, 9 }, { 40, 33 } };
     const lfuse_size n = lfuse_size_var((in_form(_i), g), "n", 0, 4096), m = lfuse_size_var(g, "m", 1, 65536);
-    const lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(n, m));
+    const lfuse_value x = lfuse_input(g, "x", F32(n, m));
 
     lfuse_output(g, "y", lfuse_softmax(x, 1, (const int[]){ 1 }));
     lfuse_plan *plan = plan_with(0);
@@ -54,7 +54,7 @@ TEST_LOOP(sizes_vary_without_compiling, 0, FORMS)
     for (size_t k = 0; k < sizeof shapes / sizeof *shapes; k++) {
         lfuse_tensor *tx = waves(2, shapes[k]), *ty = tensor(2, shapes[k]);
         uint64_t launched = launches();
-        OK(lfuse_plan_run(plan, stream, BINDINGS(lfuse_bind_tensor("x", tx), lfuse_bind_tensor("y", ty))));
+        RUN(plan, stream, BIND("x", tx), BIND("y", ty));
         ck_assert_uint_eq(launches() - launched, shapes[k][0] ? 1 : 0);
         check_softmax(values(ty), by_rows, &shapes[k][1], shapes[k][0], shapes[k][1]);
     }
@@ -70,12 +70,12 @@ static void check_kept(lfuse_type type, const void *value, lfuse_value (*reduce)
     ck_assert_ptr_nonnull(host);
     for (int64_t i = 0; i < length; i++) memcpy(host + (size_t)i * size, value, size);
     g = lfuse_graph_create();
-    lfuse_output(g, "y", reduce(lfuse_input(g, "x", type, 2, LFUSE_DIMS(lfuse_size_var(g, "n", 0, 9), length))));
+    lfuse_output(g, "y", reduce(lfuse_input(g, "x", TYPED(type, lfuse_size_var(g, "n", 0, 9), length))));
     lfuse_plan *plan = plan_with(0);
-    lfuse_tensor *tx = new_tensor(dev, type, 2, SHAPE(1, length));
-    lfuse_tensor *ty = new_tensor(dev, type, 1, SHAPE(1));
+    lfuse_tensor *tx = new_tensor(dev, TYPED(type, 1, length));
+    lfuse_tensor *ty = new_tensor(dev, TYPED(type, 1));
     OK(lfuse_tensor_write(tx, stream, host));
-    OK(lfuse_plan_run(plan, stream, BINDINGS(lfuse_bind_tensor("x", tx), lfuse_bind_tensor("y", ty))));
+    RUN(plan, stream, BIND("x", tx), BIND("y", ty));
     OK(lfuse_tensor_read(ty, stream, got));
     OK(lfuse_stream_synchronize(stream));
     ck_assert_msg(!memcmp(got, value, size), "%s, rows of %lld", lfuse_type_name(type), (long long)length);
@@ -125,20 +125,19 @@ TEST_LOOP(first_of_several_nans, 0, FORMS)
     float host[LENGTH];
 
     in_form(_i);
-    lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(lfuse_size_var(g, "n", 0, 9), LENGTH));
+    lfuse_value x = lfuse_input(g, "x", F32(lfuse_size_var(g, "n", 0, 9), LENGTH));
     lfuse_output(g, "low", lfuse_argmin(x, 1, (const int[]){ 1 }, 0));
     lfuse_output(g, "high", lfuse_argmax(x, 1, (const int[]){ 1 }, 0));
     lfuse_plan *plan = plan_with(0);
-    lfuse_tensor *tx = new_tensor(dev, LFUSE_F32, 2, SHAPE(1, LENGTH));
-    lfuse_tensor *low = new_tensor(dev, LFUSE_I64, 1, SHAPE(1));
-    lfuse_tensor *high = new_tensor(dev, LFUSE_I64, 1, SHAPE(1));
+    lfuse_tensor *tx = new_tensor(dev, F32(1, LENGTH));
+    lfuse_tensor *low = new_tensor(dev, I64(1));
+    lfuse_tensor *high = new_tensor(dev, I64(1));
     for (size_t k = 0; k < sizeof places / sizeof *places; k++) {
         int64_t at[2];
         for (int i = 0; i < LENGTH; i++) host[i] = wave(i);
         host[places[k][0]] = host[places[k][1]] = NAN;
         OK(lfuse_tensor_write(tx, stream, host));
-        OK(lfuse_plan_run(plan, stream, BINDINGS(lfuse_bind_tensor("x", tx), lfuse_bind_tensor("low", low),
-                                                 lfuse_bind_tensor("high", high))));
+        RUN(plan, stream, BIND("x", tx), BIND("low", low), BIND("high", high));
         OK(lfuse_tensor_read(low, stream, &at[0]));
         OK(lfuse_tensor_read(high, stream, &at[1]));
         OK(lfuse_stream_synchronize(stream));
@@ -177,14 +176,13 @@ TEST_LOOP(any_axes, 0, FORMS)
                 }
         fresh_graph();
         {
-            const lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 3, LFUSE_DIMS(A, B, C));
+            const lfuse_value x = lfuse_input(g, "x", F32(A, B, C));
             lfuse_output(g, "y", lfuse_sum(x, cases[k].count, cases[k].axes, 1));
             lfuse_output(g, "z", lfuse_amax(x, cases[k].count, cases[k].axes, 1));
         }
         lfuse_tensor *ty = tensor(3, shape), *tz = tensor(3, shape);
         lfuse_plan *plan = plan_with(0);
-        OK(lfuse_plan_run(plan, stream, BINDINGS(lfuse_bind_tensor("x", tx), lfuse_bind_tensor("y", ty),
-                                                 lfuse_bind_tensor("z", tz))));
+        RUN(plan, stream, BIND("x", tx), BIND("y", ty), BIND("z", tz));
         const float *got = values(ty);
         for (int j = 0; j < rows; j++)
             ck_assert_msg(fabs(got[j] - sums[j]) < 1e-3, "case %d row %d: %g, not %g", (int)k, j, got[j], sums[j]);
@@ -210,19 +208,17 @@ TEST_LOOP(rows_of_any_strides, 0, FORMS)
 {
     enum { R = 13, L = 150 };
     const int64_t all[] = { R + 4, L }, shape[] = { R, L }, wide = R + 4, length = L;
-    const lfuse_value x = lfuse_input((in_form(_i), g), "x", LFUSE_F32, 2, LFUSE_DIMS(R, L));
+    const lfuse_value x = lfuse_input((in_form(_i), g), "x", F32(R, L));
     lfuse_tensor *whole = waves(2, all), *ty = tensor(2, shape);
 
     lfuse_output(g, "y", lfuse_softmax(x, 1, (const int[]){ 1 }));
     lfuse_plan *plan = plan_with(0);
-    lfuse_tensor *view = new_view(whole, 2, shape, SHAPE(1, R + 4), 0);
-    OK(lfuse_plan_run(plan, stream, ((lfuse_binding[]){ lfuse_bind_tensor("x", view), lfuse_bind_tensor("y", ty) }),
-                      2));
+    lfuse_tensor *view = new_view(whole, 2, shape, LFUSE_DIMS(1, R + 4), 0);
+    RUN(plan, stream, BIND("x", view), BIND("y", ty));
     check_softmax(values(ty), turned, &wide, R, L);
     drop(view);
-    view = new_view(whole, 2, shape, SHAPE(L, -1), 2 * L - 1);
-    OK(lfuse_plan_run(plan, stream, ((lfuse_binding[]){ lfuse_bind_tensor("x", view), lfuse_bind_tensor("y", ty) }),
-                      2));
+    view = new_view(whole, 2, shape, LFUSE_DIMS(L, -1), 2 * L - 1);
+    RUN(plan, stream, BIND("x", view), BIND("y", ty));
     check_softmax(values(ty), backward, &length, R, L);
 }
 
@@ -241,18 +237,17 @@ TEST_LOOP(a_sum_of_ten_million, 0, FORMS)
         parts[i] = (float)(i % 3) - 1;
         wanted += whole[i];
     }
-    lfuse_output(g, "y", lfuse_sum(lfuse_input(g, "i", LFUSE_I32, 1, LFUSE_DIMS(n)), LFUSE_ALL_AXES, NULL, 0));
-    lfuse_output(g, "z", lfuse_sum(lfuse_input(g, "f", LFUSE_F32, 1, LFUSE_DIMS(n)), LFUSE_ALL_AXES, NULL, 0));
+    lfuse_output(g, "y", lfuse_sum(lfuse_input(g, "i", I32(n)), LFUSE_ALL_AXES, NULL, 0));
+    lfuse_output(g, "z", lfuse_sum(lfuse_input(g, "f", F32(n)), LFUSE_ALL_AXES, NULL, 0));
     lfuse_plan *plan = plan_with(0);
-    lfuse_tensor *ti = new_tensor(dev, LFUSE_I32, 1, SHAPE(N));
-    lfuse_tensor *tf = new_tensor(dev, LFUSE_F32, 1, SHAPE(N));
+    lfuse_tensor *ti = new_tensor(dev, I32(N));
+    lfuse_tensor *tf = new_tensor(dev, F32(N));
     lfuse_tensor *ty = new_tensor(dev, LFUSE_I64, 0, NULL);
     lfuse_tensor *tz = new_tensor(dev, LFUSE_F32, 0, NULL);
     OK(lfuse_tensor_write(ti, NULL, whole));
     OK(lfuse_tensor_write(tf, NULL, parts));
     {
-        const lfuse_binding b[] = { lfuse_bind_tensor("i", ti), lfuse_bind_tensor("f", tf), lfuse_bind_tensor("y", ty),
-                                    lfuse_bind_tensor("z", tz) };
+        const lfuse_binding b[] = { BIND("i", ti), BIND("f", tf), BIND("y", ty), BIND("z", tz) };
         LAUNCHES(4, OK(lfuse_plan_run(plan, stream, b, 4))); /* segments by themselves, then what they come to */
         ck_assert_uint_gt(lfuse_plan_scratch(plan, stream), 0);
         OK(lfuse_plan_run(plan, stream, b, 4));
@@ -268,9 +263,9 @@ TEST_LOOP(a_sum_of_ten_million, 0, FORMS)
 TEST_LOOP(empty_rows, 0, FORMS)
 {
     const lfuse_size n = lfuse_size_var((in_form(_i), g), "n", 0, 4096);
-    const lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(3, n));
-    lfuse_tensor *tx = tensor(2, SHAPE(3, 0)), *ty = ramp(1, SHAPE(3), 5, 1), *tz = ramp(1, SHAPE(3), 5, 1);
-    lfuse_binding b[] = { lfuse_bind_tensor("x", tx), lfuse_bind_tensor("y", ty), lfuse_bind_tensor("z", tz) };
+    const lfuse_value x = lfuse_input(g, "x", F32(3, n));
+    lfuse_tensor *tx = tensor(SHAPE(3, 0)), *ty = ramp(SHAPE(3), 5, 1), *tz = ramp(SHAPE(3), 5, 1);
+    lfuse_binding b[] = { BIND("x", tx), BIND("y", ty), BIND("z", tz) };
 
     lfuse_output(g, "y", lfuse_sum(x, 1, (const int[]){ 1 }, 0));
     lfuse_output(g, "z", lfuse_prod(x, 1, (const int[]){ 1 }, 0));
@@ -289,7 +284,7 @@ TEST_LOOP(recordings_of_rows, 0, FORMS)
 {
     enum { R = 6, L = 40 };
     const int64_t shape[] = { R, 2 * L }, half[] = { R, L };
-    const lfuse_value x = lfuse_input((in_form(_i), g), "x", LFUSE_F32, 2, LFUSE_DIMS(R, 2 * L));
+    const lfuse_value x = lfuse_input((in_form(_i), g), "x", F32(R, 2 * L));
     lfuse_tensor *tx[2], *ty[2];
     int64_t r, i;
     int k;
@@ -301,12 +296,10 @@ TEST_LOOP(recordings_of_rows, 0, FORMS)
         ty[k] = tensor(2, half);
     }
     OK(lfuse_record_begin(stream));
-    OK(lfuse_plan_run(plan, stream, ((lfuse_binding[]){ lfuse_bind_tensor("x", tx[0]), lfuse_bind_tensor("y", ty[0]) }),
-                      2));
+    RUN(plan, stream, BIND("x", tx[0]), BIND("y", ty[0]));
     lfuse_recording *recording = new_recording(stream);
     for (k = 0; k < 4; k++) {
-        const lfuse_binding b[] = { lfuse_bind_tensor("x", tx[k % 2]), lfuse_bind_tensor("y", ty[k % 2]) };
-        OK(lfuse_recording_replay(recording, stream, b, 2));
+        OK(lfuse_recording_replay(recording, stream, BINDINGS(BIND("x", tx[k % 2]), BIND("y", ty[k % 2]))));
         for (r = 0; r < R; r++) {
             const float *y = values(ty[k % 2]) + r * L;
             double most = -INFINITY, sum = 0;
@@ -323,19 +316,18 @@ TEST_LOOP(recordings_of_rows, 0, FORMS)
 TEST_LOOP(parts_of_a_turned_tensor, 0, FORMS)
 {
     enum { R = 3, L = 8 };
-    const lfuse_value a = lfuse_input((in_form(_i), g), "a", LFUSE_F32, 2, LFUSE_DIMS(R, L));
-    const lfuse_value b = lfuse_input(g, "b", LFUSE_F32, 2, LFUSE_DIMS(R, L));
+    const lfuse_value a = lfuse_input((in_form(_i), g), "a", F32(R, L));
+    const lfuse_value b = lfuse_input(g, "b", F32(R, L));
     const lfuse_value halves[] = { lfuse_softmax(a, 1, (const int[]){ 1 }), lfuse_softmax(b, 1, (const int[]){ 1 }) };
-    lfuse_tensor *ta = waves(2, SHAPE(R, L)), *tb = waves(2, SHAPE(R, L)), *ty = tensor(2, SHAPE(2 * R, L));
+    lfuse_tensor *ta = waves(SHAPE(R, L)), *tb = waves(SHAPE(R, L)), *ty = tensor(SHAPE(2 * R, L));
     const int64_t length = L;
     float part[2][R * L];
 
-    lfuse_output(g, "y", lfuse_reshape(lfuse_concat(2, halves, 0), 2, LFUSE_DIMS(L, 2 * R)));
+    lfuse_output(g, "y", lfuse_reshape(lfuse_concat(2, halves, 0), SHAPE(L, 2 * R)));
     lfuse_plan *plan = plan_with(0);
-    lfuse_tensor *turned = new_view(ty, 2, SHAPE(L, 2 * R), SHAPE(1, L), 0);
+    lfuse_tensor *turned = new_view(ty, SHAPE(L, 2 * R), LFUSE_DIMS(1, L), 0);
     OK(lfuse_tensor_fill(ty, NULL, 5));
-    OK(lfuse_plan_run(plan, stream, BINDINGS(lfuse_bind_tensor("a", ta), lfuse_bind_tensor("b", tb),
-                                             lfuse_bind_tensor("y", turned))));
+    RUN(plan, stream, BIND("a", ta), BIND("b", tb), BIND("y", turned));
     for (int i = 0; i < 2 * R * L; i++) /* element i of y in the order of its shape lies where its strides say */
         part[i / (R * L)][i % (R * L)] = values(ty)[i / (2 * R) + i % (2 * R) * L];
     for (int i = 0; i < 2; i++) check_softmax(part[i], by_rows, &length, R, L);
@@ -345,22 +337,22 @@ TEST_LOOP(parts_of_a_turned_tensor, 0, FORMS)
 TEST_LOOP(softmax_in_place, 0, FORMS)
 {
     enum { R = 4, L = 300 };
-    lfuse_tensor *tx = (in_form(_i), waves(2, SHAPE(R, L))), *tz = ramp(2, SHAPE(R, L), 1, 0.25f);
-    lfuse_tensor *ty = tensor(2, SHAPE(R, L));
+    lfuse_tensor *tx = (in_form(_i), waves(SHAPE(R, L))), *tz = ramp(SHAPE(R, L), 1, 0.25f);
+    lfuse_tensor *ty = tensor(SHAPE(R, L));
 
     for (int added = 1; added >= 0; added--) {
         float wanted[R * L];
         for (int update = 0; update < 2; update++) {
             lfuse_graph *graph = lfuse_graph_create();
-            const lfuse_value x = lfuse_input(graph, "x", LFUSE_F32, 2, LFUSE_DIMS(R, L));
-            const lfuse_value z = added ? lfuse_input(graph, "z", LFUSE_F32, 2, LFUSE_DIMS(R, L)) : x;
+            const lfuse_value x = lfuse_input(graph, "x", F32(R, L));
+            const lfuse_value z = added ? lfuse_input(graph, "z", F32(R, L)) : x;
             const lfuse_value softmax = lfuse_softmax(x, 1, (const int[]){ 1 });
             const lfuse_value y = added ? lfuse_add(softmax, z) : softmax;
-            lfuse_binding b[3] = { lfuse_bind_tensor("x", tx) };
+            lfuse_binding b[3] = { BIND("x", tx) };
             int n = 1;
-            if (added) b[n++] = lfuse_bind_tensor("z", tz);
+            if (added) b[n++] = BIND("z", tz);
             if (update) lfuse_update(z, y);
-            else lfuse_output(graph, "y", y), b[n++] = lfuse_bind_tensor("y", ty);
+            else lfuse_output(graph, "y", y), b[n++] = BIND("y", ty);
             lfuse_plan *plan = new_plan(dev, graph, NULL);
             OK(lfuse_plan_run(plan, stream, b, n));
             if (update) ck_assert(!memcmp(wanted, values(added ? tz : tx), sizeof wanted));

@@ -70,7 +70,7 @@ static lfuse_status run_with(bench *b, unsigned disable, const char *scalar, dou
     lfuse_binding bindings[MOST_BOUND + 1];
     int i;
 
-    for (i = 0; i < b->count; i++) bindings[i] = lfuse_bind_tensor(b->all[i].name, b->all[i].tensor);
+    for (i = 0; i < b->count; i++) bindings[i] = BIND(b->all[i].name, b->all[i].tensor);
     if (scalar) bindings[i++] = lfuse_bind_scalar(scalar, number);
     lfuse_plan *plan = new_plan(device, b->g, &options);
     lfuse_status status = lfuse_plan_run(plan, stream, bindings, i);
@@ -261,13 +261,13 @@ static void chains(bench *b, lfuse_type type)
     const lfuse_value tiny = lfuse_constant(b->g, 1e-8);
     const lfuse_value size = lfuse_add(lfuse_sqrt(lfuse_mul(a, a)), tiny);
     const lfuse_value root = lfuse_sqrt(lfuse_add(lfuse_mul(a, a), lfuse_mul(tiny, tiny)));
-    const lfuse_value matrix = lfuse_reshape(size, 2, LFUSE_DIMS(5, 8));
+    const lfuse_value matrix = lfuse_reshape(size, SHAPE(5, 8));
     const lfuse_value turned = lfuse_permute(matrix, (const int[]){1, 0});
 
     wanted(b, "is0", lfuse_div(a, size));
     wanted(b, "is1", lfuse_div(a, root));
     wanted(b, "is2", size);
-    wanted(b, "is3", lfuse_div(a, lfuse_reshape(turned, 1, LFUSE_DIMS(LENGTH))));
+    wanted(b, "is3", lfuse_div(a, lfuse_reshape(turned, SHAPE(LENGTH))));
     wanted(b, "is4", lfuse_mul(lfuse_div(a, lfuse_add(root, lfuse_abs(size))), tiny));
 }
 
@@ -417,14 +417,13 @@ static void refused_of(lfuse_type type, double number, const char *words)
 
     wanted(&b, "y", lfuse_add(lfuse_mul(x, lfuse_scalar(b.g, "factor")), lfuse_constant(b.g, 1)));
     lfuse_plan *plan = new_plan(device, b.g, NULL);
-    for (int i = 0; i < 2; i++) bindings[i] = lfuse_bind_tensor(b.all[i].name, b.all[i].tensor);
+    for (int i = 0; i < 2; i++) bindings[i] = BIND(b.all[i].name, b.all[i].tensor);
     bindings[2] = lfuse_bind_scalar("factor", 2);
     OK(lfuse_plan_run(plan, stream, bindings, 3));
     for (int again = 0; again < 2; again++) {
         bindings[2] = lfuse_bind_scalar("factor", number);
         uint64_t before = launches();
-        ck_assert_int_eq(lfuse_plan_run(plan, stream, bindings, 3), LFUSE_ERR_TYPE);
-        ck_says(words);
+        SAYS(LFUSE_ERR_TYPE, lfuse_plan_run(plan, stream, bindings, 3), words);
         ck_assert_uint_eq(launches(), before);
         ck_assert_double_eq(first_of(&b, "y", type), 7 - 3 * again);
         bindings[2] = lfuse_bind_scalar("factor", 1);
@@ -442,13 +441,10 @@ static void foreach_refused(lfuse_type type, double number)
     lfuse_list *list = new_list(device, type, 1, &b.all[0].tensor);
     OK(lfuse_foreach_mul(stream, list, list, lfuse_operand_scalar(2)));
     const uint64_t before = launches();
-    ck_assert_int_eq(lfuse_foreach_mul(stream, list, list, lfuse_operand_scalar(number)), LFUSE_ERR_TYPE);
-    ck_says("the number b is");
-    ck_assert_int_eq(lfuse_foreach_mul(stream, list, list, lfuse_operand_scalars(&number, 1)), LFUSE_ERR_TYPE);
-    ck_says("number 0 of b is");
+    SAYS(LFUSE_ERR_TYPE, lfuse_foreach_mul(stream, list, list, lfuse_operand_scalar(number)), "the number b is");
+    SAYS(LFUSE_ERR_TYPE, lfuse_foreach_mul(stream, list, list, lfuse_operand_scalars(&number, 1)), "number 0 of b is");
     lfuse_tensor *zero = new_tensor(device, LFUSE_F32, 0, NULL);
-    ck_assert_int_eq(lfuse_foreach_mul(stream, list, list, lfuse_operand_tensor(zero)), LFUSE_ERR_TYPE);
-    ck_says("b is of type f32");
+    SAYS(LFUSE_ERR_TYPE, lfuse_foreach_mul(stream, list, list, lfuse_operand_tensor(zero)), "b is of type f32");
     ck_assert_uint_eq(launches(), before);
     ck_assert_double_eq(first_of(&b, "x", type), 6);
     OK(lfuse_foreach_mul(stream, list, list, lfuse_operand_scalars(&three, 1)));

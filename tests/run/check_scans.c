@@ -77,7 +77,7 @@ TEST_LOOP(sizes_vary_without_compiling, 0, FORMS)
                                          { 4, 129 }, { 2, 1024 }, { 33, 1025 }, { 15, 4096 }, { 1, 5000 }, { 2, 20000 },
                                          { 20, 3000 }, { 12, 5000 }, { 0, 9 }, { 5, 0 } };
     const lfuse_size n = lfuse_size_var((in_form(_i), g), "n", 0, 4096), m = lfuse_size_var(g, "m", 0, 65536);
-    const lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(n, m));
+    const lfuse_value x = lfuse_input(g, "x", F32(n, m));
     uint64_t compiled, launched;
 
     lfuse_output(g, "y", lfuse_cumsum(x, 1));
@@ -87,7 +87,7 @@ TEST_LOOP(sizes_vary_without_compiling, 0, FORMS)
         const int64_t rows = shapes[k][0], length = shapes[k][1];
         lfuse_tensor *tx = waves(2, shapes[k]), *ty = tensor(2, shapes[k]);
         launched = launches();
-        OK(lfuse_plan_run(plan, stream, BINDINGS(lfuse_bind_tensor("x", tx), lfuse_bind_tensor("y", ty))));
+        RUN(plan, stream, BIND("x", tx), BIND("y", ty));
         ck_assert_uint_eq(launches() - launched, rows && length ? 1 : 0);
         const float *y = values(ty);
         for (int64_t r = 0; r < rows; r++) expect_row(y, r * length, length, 1);
@@ -101,11 +101,11 @@ TEST_LOOP(columns, 0, FORMS)
     static const int64_t shapes[][2] = { { 4500, 3 }, { 130, 70 }, { 1, 5 }, { 17, 33 }, { 40, 300 } };
     const lfuse_size n = lfuse_size_var((in_form(_i), g), "n", 0, 8192), m = lfuse_size_var(g, "m", 0, 400);
 
-    lfuse_output(g, "y", lfuse_cumsum(lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(n, m)), 0));
+    lfuse_output(g, "y", lfuse_cumsum(lfuse_input(g, "x", F32(n, m)), 0));
     lfuse_plan *plan = plan_with(0);
     for (size_t k = 0; k < sizeof shapes / sizeof *shapes; k++) {
         lfuse_tensor *tx = waves(2, shapes[k]), *ty = tensor(2, shapes[k]);
-        OK(lfuse_plan_run(plan, stream, BINDINGS(lfuse_bind_tensor("x", tx), lfuse_bind_tensor("y", ty))));
+        RUN(plan, stream, BIND("x", tx), BIND("y", ty));
         const float *y = values(ty);
         for (int64_t c = 0; c < shapes[k][1]; c++) expect_row(y, c, shapes[k][0], shapes[k][1]);
     }
@@ -123,8 +123,7 @@ TEST_LOOP(what_shares_a_launch, 0, FORMS)
     lfuse_plan *plan = plan_with(0);
     lfuse_tensor *tx = waves(2, shape), *ta = tensor(2, shape), *tb = tensor(2, shape), *tc = tensor(1, shape);
     const uint64_t launched = launches();
-    OK(lfuse_plan_run(plan, stream, BINDINGS(lfuse_bind_tensor("x", tx), lfuse_bind_tensor("a", ta),
-                                             lfuse_bind_tensor("b", tb), lfuse_bind_tensor("c", tc))));
+    RUN(plan, stream, BIND("x", tx), BIND("a", ta), BIND("b", tb), BIND("c", tc));
     ck_assert_uint_eq(launches() - launched, 3);
     const float *b = values(tb);
     for (int64_t r = 0; r < shape[0]; r++)

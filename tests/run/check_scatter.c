@@ -11,15 +11,15 @@ enum { MOST = 1 << 16 };
 static lfuse_plan *plan_of(int64_t positions, int64_t rest, bool words)
 {
     const lfuse_size rows = lfuse_size_var(g, "rows", 1, INT64_C(1) << 30);
-    const lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(positions, rest));
-    const lfuse_value at = lfuse_input(g, "at", LFUSE_I32, 1, LFUSE_DIMS(positions));
-    const lfuse_value row = lfuse_reshape(lfuse_index(g, 1, &rows), 3, LFUSE_DIMS(rows, 1, 1));
-    const lfuse_value named = lfuse_reshape(lfuse_cast(at, LFUSE_I64), 3, LFUSE_DIMS(1, positions, 1));
+    const lfuse_value x = lfuse_input(g, "x", F32(positions, rest));
+    const lfuse_value at = lfuse_input(g, "at", I32(positions));
+    const lfuse_value row = lfuse_reshape(lfuse_index(g, 1, &rows), SHAPE(rows, 1, 1));
+    const lfuse_value named = lfuse_reshape(lfuse_cast(at, LFUSE_I64), SHAPE(1, positions, 1));
 
     lfuse_output(g, "y", lfuse_scatter_add(x, at, rows));
     if (words)
         lfuse_output(g, "z", lfuse_sum(lfuse_where(lfuse_eq(row, named),
-                                                   lfuse_reshape(x, 3, LFUSE_DIMS(1, positions, rest)),
+                                                   lfuse_reshape(x, SHAPE(1, positions, rest)),
                                                    lfuse_constant(g, 0)), 1, (const int[]){ 1 }, 0));
     return new_plan(dev, g, NULL);
 }
@@ -62,7 +62,7 @@ static lfuse_tensor *indices_of(const problem *p)
     static int32_t host[MOST];
 
     for (int64_t i = 0; i < p->positions; i++) host[i] = index_of(p, i);
-    lfuse_tensor *t = new_tensor(dev, LFUSE_I32, 1, SHAPE(p->positions));
+    lfuse_tensor *t = new_tensor(dev, I32(p->positions));
     OK(lfuse_tensor_write(t, NULL, host));
     return t;
 }
@@ -70,7 +70,7 @@ static lfuse_tensor *indices_of(const problem *p)
 static lfuse_tensor *source_of(const problem *p, bool odd)
 {
     static float host[MOST];
-    lfuse_tensor *t = tensor(2, SHAPE(p->positions, p->rest));
+    lfuse_tensor *t = tensor(SHAPE(p->positions, p->rest));
 
     ck_assert_int_le(p->positions * p->rest, MOST);
     for (int64_t i = 0; i < p->positions * p->rest; i++) host[i] = element_of(i, odd);
@@ -80,14 +80,12 @@ static lfuse_tensor *source_of(const problem *p, bool odd)
 
 static void compare(const problem *p, lfuse_plan *plan, bool odd)
 {
-    lfuse_tensor *at = indices_of(p), *x = source_of(p, odd), *y = tensor(2, SHAPE(p->rows, p->rest)),
-                 *z = tensor(2, SHAPE(p->rows, p->rest));
-    const lfuse_binding b[] = { lfuse_bind_tensor("x", x), lfuse_bind_tensor("at", at), lfuse_bind_tensor("y", y),
-                                lfuse_bind_tensor("z", z), lfuse_bind_size("rows", p->rows) };
+    lfuse_tensor *at = indices_of(p), *x = source_of(p, odd), *y = tensor(SHAPE(p->rows, p->rest)),
+                 *z = tensor(SHAPE(p->rows, p->rest));
     static float is[MOST];
 
     for (int again = 0; again < 2; again++) {
-        OK(lfuse_plan_run(plan, stream, b, 5));
+        RUN(plan, stream, BIND("x", x), BIND("at", at), BIND("y", y), BIND("z", z), lfuse_bind_size("rows", p->rows));
         memcpy(is, values(y), (size_t)(p->rows * p->rest) * sizeof *is);
         const float *wanted = values(z);
         for (int64_t i = 0; i < p->rows * p->rest; i++)
@@ -129,9 +127,8 @@ TEST(launches_by_digits)
 {
     const problem p = { 300, 4095, 2, SPREAD };
     lfuse_plan *plan = plan_of(p.positions, p.rest, false);
-    lfuse_tensor *at = indices_of(&p), *x = source_of(&p, false), *y = tensor(2, SHAPE(p.rows, p.rest));
-    const lfuse_binding b[] = { lfuse_bind_tensor("x", x), lfuse_bind_tensor("at", at), lfuse_bind_tensor("y", y),
-                                lfuse_bind_size("rows", p.rows) };
+    lfuse_tensor *at = indices_of(&p), *x = source_of(&p, false), *y = tensor(SHAPE(p.rows, p.rest));
+    const lfuse_binding b[] = { BIND("x", x), BIND("at", at), BIND("y", y), lfuse_bind_size("rows", p.rows) };
 
     OK(lfuse_plan_run(plan, stream, b, 4));
     LAUNCHES(1 + 2 * 3 + 2, OK(lfuse_plan_run(plan, stream, b, 4)));
@@ -143,15 +140,13 @@ TEST(launches_by_digits)
 TEST(indices_out_of_range)
 {
     lfuse_plan *plan = plan_of(3, 2, false);
-    lfuse_tensor *x = ramp(2, SHAPE(3, 2), 1, 1), *y = tensor(2, SHAPE(4, 2));
+    lfuse_tensor *x = ramp(SHAPE(3, 2), 1, 1), *y = tensor(SHAPE(4, 2));
     static const int32_t host[] = { 3, 4, 3 };
 
-    lfuse_tensor *at = new_tensor(dev, LFUSE_I32, 1, SHAPE(3));
+    lfuse_tensor *at = new_tensor(dev, I32(3));
     OK(lfuse_tensor_write(at, NULL, host));
-    OK(lfuse_plan_run(plan, stream, BINDINGS(lfuse_bind_tensor("x", x), lfuse_bind_tensor("at", at),
-                                             lfuse_bind_tensor("y", y), lfuse_bind_size("rows", 4))));
-    FAILS(LFUSE_ERR_INDEX, lfuse_stream_synchronize(stream));
-    ck_says("(scatter 3 x 2 (y (scatter_add x at rows)))");
+    RUN(plan, stream, BIND("x", x), BIND("at", at), BIND("y", y), lfuse_bind_size("rows", 4));
+    SAYS(LFUSE_ERR_INDEX, lfuse_stream_synchronize(stream), "(scatter 3 x 2 (y (scatter_add x at rows)))");
     ck_assert_float_eq(values(y)[6], 6);
     ck_assert_float_eq(values(y)[7], 8);
     ck_assert_float_eq(values(y)[4], 0);
@@ -163,17 +158,15 @@ TEST(too_many_rows)
 {
     const lfuse_size rows = lfuse_size_var(g, "rows", 1, INT64_C(1) << 40);
 
-    lfuse_output(g, "y", lfuse_scatter_add(lfuse_input(g, "x", LFUSE_F32, 1, LFUSE_DIMS(3)),
-                                           lfuse_input(g, "at", LFUSE_I32, 1, LFUSE_DIMS(3)), rows));
+    lfuse_output(g, "y", lfuse_scatter_add(lfuse_input(g, "x", F32(3)), lfuse_input(g, "at", I32(3)), rows));
     lfuse_plan *plan = new_plan(dev, g, NULL);
-    lfuse_tensor *at = new_tensor(dev, LFUSE_I32, 1, SHAPE(3));
-    lfuse_tensor *one = ramp(1, SHAPE(3), 1, 1);
+    lfuse_tensor *at = new_tensor(dev, I32(3));
+    lfuse_tensor *one = ramp(SHAPE(3), 1, 1);
     lfuse__stub.sparse_bytes = 1 << 20;
-    lfuse_tensor *sums = new_tensor(dev, LFUSE_F32, 1, SHAPE(INT64_C(1) << 31));
+    lfuse_tensor *sums = new_tensor(dev, F32(INT64_C(1) << 31));
     {
-        const lfuse_binding b[] = { lfuse_bind_tensor("x", one), lfuse_bind_tensor("at", at),
-                                    lfuse_bind_tensor("y", sums) };
-        FAILS(LFUSE_ERR_UNSUPPORTED, lfuse_plan_run(plan, stream, b, 3));
+        FAILS(LFUSE_ERR_UNSUPPORTED, lfuse_plan_run(plan, stream, BINDINGS(BIND("x", one), BIND("at", at),
+                                                                           BIND("y", sums))));
     }
 }
 

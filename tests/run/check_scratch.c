@@ -18,15 +18,15 @@ static void chain_make(chain *c)
 {
     const lfuse_plan_options options = { .disable = LFUSE_NO_POINTWISE_FUSION };
     lfuse_graph *h = c->graph = new_graph();
-    const lfuse_value x = lfuse_input(h, "x", LFUSE_F32, 1, LFUSE_DIMS(N));
+    const lfuse_value x = lfuse_input(h, "x", F32(N));
     const lfuse_value doubled = lfuse_mul(lfuse_add(x, lfuse_constant(h, 1)), lfuse_constant(h, 2));
 
     lfuse_output(h, "y", lfuse_mul(lfuse_sub(doubled, lfuse_constant(h, 3)), lfuse_constant(h, 5)));
     c->plan = new_plan(dev, h, &options);
-    c->x = ramp(1, SHAPE(N), 0, 1);
-    c->y = tensor(1, SHAPE(N));
-    c->bindings[0] = lfuse_bind_tensor("x", c->x);
-    c->bindings[1] = lfuse_bind_tensor("y", c->y);
+    c->x = ramp(SHAPE(N), 0, 1);
+    c->y = tensor(SHAPE(N));
+    c->bindings[0] = BIND("x", c->x);
+    c->bindings[1] = BIND("y", c->y);
 }
 
 static lfuse_status chain_run(const chain *c)
@@ -44,7 +44,7 @@ static void chain_check(const chain *c)
 
 static lfuse_tensor *bytes_of(const lfuse_tensor *all, int64_t offset, int64_t count)
 {
-    return new_view(all, 1, SHAPE(count), NULL, offset);
+    return new_view(all, SHAPE(count), NULL, offset);
 }
 
 static uint64_t held(void)
@@ -105,8 +105,8 @@ static lfuse_tensor *room(bool unified)
 {
     lfuse_tensor *t;
 
-    if (!unified) return new_tensor(dev, LFUSE_U8, 1, SHAPE(ROOM));
-    OK(lfuse_tensor_create_unified(dev, LFUSE_U8, 1, SHAPE(ROOM), &t));
+    if (!unified) return new_tensor(dev, U8(ROOM));
+    OK(lfuse_tensor_create_unified(dev, U8(ROOM), &t));
     return own_tensor(t);
 }
 
@@ -149,9 +149,9 @@ TEST(own_memory_goes)
 {
     lfuse_tensor *all = room(false), *empty = bytes_of(all, 0, 0);
     lfuse_size n = lfuse_size_var(g, "n", 1, LONG);
-    lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 1, LFUSE_DIMS(n));
-    lfuse_tensor *tx = tensor(1, SHAPE(LONG)), *ty = tensor(1, SHAPE(LONG));
-    const lfuse_binding b[] = { lfuse_bind_tensor("x", tx), lfuse_bind_tensor("y", ty) };
+    lfuse_value x = lfuse_input(g, "x", F32(n));
+    lfuse_tensor *tx = tensor(SHAPE(LONG)), *ty = tensor(SHAPE(LONG));
+    const lfuse_binding b[] = { BIND("x", tx), BIND("y", ty) };
 
     lfuse_output(g, "y", lfuse_neg(lfuse_abs(lfuse_neg(x))));
     lfuse_plan *plan = plan_with(LFUSE_NO_POINTWISE_FUSION);
@@ -160,7 +160,7 @@ TEST(own_memory_goes)
     OK(lfuse_stream_set_scratch(stream, empty));
     OK(lfuse_stream_synchronize(stream));
     FAILS(LFUSE_ERR_SHAPE, lfuse_plan_run(plan, stream, b, 2));
-    tensor(1, SHAPE(2 * LONG)); /* where it was: there is no other place of that size */
+    tensor(SHAPE(2 * LONG)); /* where it was: there is no other place of that size */
     ck_assert_uint_eq(held(), before);
 }
 
@@ -177,8 +177,7 @@ TEST(too_small)
     uint64_t before = launches();
     FAILS(LFUSE_ERR_SHAPE, lfuse_instance_run(in, c.bindings, 2));
     OK(lfuse_stream_set_scratch(stream, little));
-    FAILS(LFUSE_ERR_SHAPE, lfuse_instance_run(in, c.bindings, 2));
-    ck_says(" 8095 bytes, 8096 are needed");
+    SAYS(LFUSE_ERR_SHAPE, lfuse_instance_run(in, c.bindings, 2), " 8095 bytes, 8096 are needed");
     FAILS(LFUSE_ERR_SHAPE, chain_run(&c));
     ck_assert_uint_eq(launches(), before);
     OK(lfuse_stream_set_scratch(stream, all));
@@ -190,12 +189,11 @@ TEST(too_small)
 TEST(of_frozen_inputs)
 {
     lfuse_tensor *all = room(false), *none = bytes_of(all, 0, 0);
-    lfuse_value w = lfuse_frozen(g, "w", LFUSE_F32, 1, LFUSE_DIMS(64));
-    lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 1, LFUSE_DIMS(N));
-    lfuse_tensor *tw = ramp(1, SHAPE(64), 1, 1), *tx = ramp(1, SHAPE(N), 1, 1), *ty = tensor(1, SHAPE(N));
-    lfuse_tensor *tz = tensor(1, SHAPE(64));
-    const lfuse_binding b[] = { lfuse_bind_tensor("w", tw), lfuse_bind_tensor("x", tx), lfuse_bind_tensor("y", ty),
-                                lfuse_bind_tensor("z", tz) };
+    lfuse_value w = lfuse_frozen(g, "w", F32(64));
+    lfuse_value x = lfuse_input(g, "x", F32(N));
+    lfuse_tensor *tw = ramp(SHAPE(64), 1, 1), *tx = ramp(SHAPE(N), 1, 1), *ty = tensor(SHAPE(N));
+    lfuse_tensor *tz = tensor(SHAPE(64));
+    const lfuse_binding b[] = { BIND("w", tw), BIND("x", tx), BIND("y", ty), BIND("z", tz) };
 
     lfuse_output(g, "y", lfuse_neg(lfuse_neg(lfuse_abs(lfuse_neg(x)))));
     lfuse_output(g, "z", lfuse_neg(lfuse_abs(w)));
@@ -222,15 +220,13 @@ TEST(refused)
     lfuse_tensor *all = room(false);
     FAILS(bad, lfuse_stream_set_scratch(NULL, all));
     lfuse_tensor *odd = bytes_of(all, 16, NEED);
-    FAILS(bad, lfuse_stream_set_scratch(stream, odd));
-    ck_says("16 bytes behind a multiple of 256");
-    lfuse_tensor *turned = new_view(all, 1, SHAPE(10), SHAPE(2), 0);
+    SAYS(bad, lfuse_stream_set_scratch(stream, odd), "16 bytes behind a multiple of 256");
+    lfuse_tensor *turned = new_view(all, SHAPE(10), LFUSE_DIMS(2), 0);
     FAILS(bad, lfuse_stream_set_scratch(stream, turned));
-    OK(lfuse_tensor_wrap(dev, LFUSE_MEMORY_NATIVE, (uintptr_t)(host + 8), PAGE, LFUSE_U8, 1, SHAPE(PAGE), NULL, 0,
-                         &late));
+    OK(lfuse_tensor_wrap(dev, LFUSE_MEMORY_NATIVE, (uintptr_t)(host + 8), PAGE, U8(PAGE), NULL, 0, &late));
     FAILS(bad, lfuse_stream_set_scratch(stream, late));
     lfuse_device *second = new_device("stub:1");
-    lfuse_tensor *other = new_tensor(second, LFUSE_U8, 1, SHAPE(ROOM));
+    lfuse_tensor *other = new_tensor(second, U8(ROOM));
     FAILS(LFUSE_ERR_CONTEXT, lfuse_stream_set_scratch(stream, other));
     OK(lfuse_stream_wrap(dev, &native, &captured));
     FAILS(LFUSE_ERR_STATE, lfuse_stream_set_scratch(captured, all));
@@ -247,11 +243,11 @@ TEST(overlaps)
     chain c;
 
     chain_make(&c);
-    lfuse_tensor *beside = new_tensor(dev, LFUSE_F32, 1, SHAPE(3 * N));
+    lfuse_tensor *beside = new_tensor(dev, F32(3 * N));
     drop(c.x);
-    c.x = new_view(beside, 1, SHAPE(N), NULL, 2 * N); /* from byte 8000 on */
+    c.x = new_view(beside, SHAPE(N), NULL, 2 * N); /* from byte 8000 on */
     OK(lfuse_tensor_fill(c.x, NULL, 1));
-    c.bindings[0] = lfuse_bind_tensor("x", c.x);
+    c.bindings[0] = BIND("x", c.x);
     OK(chain_run(&c));
     OK(lfuse_stream_set_scratch(stream, beside));
     FAILS(LFUSE_ERR_OVERLAP, chain_run(&c)); /* 8096 bytes of it */
@@ -266,19 +262,18 @@ TEST(overlaps_members)
     lfuse_tensor *members[2];
     lfuse_value w = lfuse_list_input(g, "w", LFUSE_F32, LFUSE_RANK_ANY);
 
-    lfuse_tensor *all = new_tensor(dev, LFUSE_F32, 1, SHAPE(ROOM));
+    lfuse_tensor *all = new_tensor(dev, F32(ROOM));
     OK(lfuse_tensor_fill(all, NULL, 1));
-    members[0] = new_view(all, 1, SHAPE(N), NULL, 12000);
-    members[1] = new_view(all, 1, SHAPE(N), NULL, 1);
+    members[0] = new_view(all, SHAPE(N), NULL, 12000);
+    members[1] = new_view(all, SHAPE(N), NULL, 1);
     lfuse_list *list = new_list(dev, LFUSE_F32, 2, members);
-    lfuse_binding b = lfuse_bind_list("w", list);
+    lfuse_binding b = BIND("w", list);
     lfuse_update(w, lfuse_div(w, lfuse_list_norm_l2(w)));
     lfuse_plan *plan = plan_with(0);
     OK(lfuse_plan_run(plan, stream, &b, 1));
     ck_assert_uint_gt(lfuse_plan_scratch(plan, stream), 4);
     OK(lfuse_stream_set_scratch(stream, all));
-    FAILS(LFUSE_ERR_OVERLAP, lfuse_plan_run(plan, stream, &b, 1));
-    ck_says("\"w\" member 1 overlaps the scratch memory");
+    SAYS(LFUSE_ERR_OVERLAP, lfuse_plan_run(plan, stream, &b, 1), "\"w\" member 1 overlaps the scratch memory");
     OK(lfuse_stream_set_scratch(stream, NULL));
     OK(lfuse_plan_run(plan, stream, &b, 1));
 }

@@ -27,7 +27,7 @@ static lfuse_value input(const char *letter, int i)
     char name[16];
 
     snprintf(name, sizeof name, "%s%d", letter, i);
-    return lfuse_input(g, name, LFUSE_F32, 2, LFUSE_DIMS(ROWS, COLUMNS));
+    return lfuse_input(g, name, F32(ROWS, COLUMNS));
 }
 
 static void output(int i, lfuse_value value)
@@ -95,7 +95,7 @@ static void make_graph(const kind *k, int n)
 
     fresh_graph();
     scale = lfuse_scalar(g, "scale");
-    order = lfuse_input(g, "order", LFUSE_I64, 1, LFUSE_DIMS(ROWS));
+    order = lfuse_input(g, "order", I64(ROWS));
     for (int i = 0; i < n && k->put; i++) k->put(i);
     if (k->put) return;
     for (int i = 0; i < n; i++) parts[i] = input("x", i);
@@ -196,8 +196,8 @@ static void make_inputs(void)
 {
     static const int64_t numbers[ROWS] = { 2, 0, 1 };
 
-    for (int i = 0; i < MOST_PARTS; i++) inputs[i] = ramp(2, SHAPE(ROWS, COLUMNS), -1.5f + 0.01f * (float)i, 0.125f);
-    rows_in_order = new_tensor(dev, LFUSE_I64, 1, SHAPE(ROWS));
+    for (int i = 0; i < MOST_PARTS; i++) inputs[i] = ramp(SHAPE(ROWS, COLUMNS), -1.5f + 0.01f * (float)i, 0.125f);
+    rows_in_order = new_tensor(dev, I64(ROWS));
     OK(lfuse_tensor_write(rows_in_order, NULL, numbers));
 }
 
@@ -226,9 +226,9 @@ static lfuse_binding binding(const kind *k, int n, const char *name)
     const int i = atoi(name + 1);
 
     if (!strcmp(name, "scale")) return lfuse_bind_scalar(name, 0.75);
-    if (!strcmp(name, "order")) return lfuse_bind_tensor(name, rows_in_order);
-    if (*name == 'y') return lfuse_bind_tensor(name, result_of(k, n, i));
-    return lfuse_bind_tensor(name, inputs[(i + *name) % MOST_PARTS]);
+    if (!strcmp(name, "order")) return BIND(name, rows_in_order);
+    if (*name == 'y') return BIND(name, result_of(k, n, i));
+    return BIND(name, inputs[(i + *name) % MOST_PARTS]);
 }
 
 /* What the graph of so many parts gives; returns the bytes. */
@@ -342,13 +342,13 @@ TEST_LOOP(results_by_numbers, ITEMS, LANES + 1)
     lfuse_tensor *y[RESULTS];
 
     open_with(1024, _i);
-    lfuse_tensor *x = ramp(2, SHAPE(ROWS, COLUMNS), -1, 0.25f);
-    for (int i = 0; i < RESULTS; i++) y[i] = tensor(2, SHAPE(ROWS, COLUMNS));
+    lfuse_tensor *x = ramp(SHAPE(ROWS, COLUMNS), -1, 0.25f);
+    for (int i = 0; i < RESULTS; i++) y[i] = tensor(SHAPE(ROWS, COLUMNS));
     for (int form = 0; form < 2; form++) {
         many_results(RESULTS);
         for (int i = 0; i < RESULTS + 1; i++) {
             const char *name = g->names[i].text;
-            b[i] = lfuse_bind_tensor(name, *name == 'x' ? x : y[atoi(name + 1)]);
+            b[i] = BIND(name, *name == 'x' ? x : y[atoi(name + 1)]);
         }
         lfuse_plan *plan = plan_with((form ? LFUSE_NO_BUNDLES : 0) | LFUSE_NO_REPLAY);
         OK(lfuse_plan_run(plan, stream, b, RESULTS + 1));
@@ -436,11 +436,12 @@ TEST(unlike_local_memory)
     open_with(1024, TEAMS);
     const lfuse__facts *facts = lfuse__device_facts(dev);
     g = lfuse_graph_create();
-    for (int i = 0; i < 2; i++)
-        output(i, lfuse_sum(lfuse_input(g, i ? "x1" : "x0", i ? LFUSE_F64 : LFUSE_F32, 2,
-                                        LFUSE_DIMS(lfuse_size_var(g, i ? "n1" : "n0", 1, 1 << 20),
-                                                   lfuse_size_var(g, i ? "k1" : "k0", 1, 1 << 20))), 1,
-                            (const int[]){ 1 }, 0));
+    for (int i = 0; i < 2; i++) {
+        const lfuse_size n = lfuse_size_var(g, i ? "n1" : "n0", 1, 1 << 20);
+        const lfuse_size k = lfuse_size_var(g, i ? "k1" : "k0", 1, 1 << 20);
+        const lfuse_value x = lfuse_input(g, i ? "x1" : "x0", TYPED(i ? LFUSE_F64 : LFUSE_F32, n, k));
+        output(i, lfuse_sum(x, 1, (const int[]){ 1 }, 0));
+    }
     make_apart(p, 2);
     for (int i = 0; i < 2; i++) {
         take_group_class(p, i, &sharers[i], &classes[i]);

@@ -15,8 +15,7 @@ static lfuse_plan *plan_of(lfuse_strassen strassen, lfuse_provider provider)
 
 static void layer(lfuse_size m)
 {
-    lfuse_output(g, "y", lfuse_relu(lfuse_matmul(lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(m, K)),
-                                                 lfuse_frozen(g, "w", LFUSE_F32, 2, LFUSE_DIMS(K, N)))));
+    lfuse_output(g, "y", lfuse_relu(lfuse_matmul(lfuse_input(g, "x", F32(m, K)), lfuse_frozen(g, "w", F32(K, N)))));
 }
 
 static void settings(void)
@@ -61,7 +60,7 @@ static void check(lfuse_tensor *y, int64_t m, float from)
 
 static lfuse_tensor *matrix(int64_t rows, int64_t columns, int modulus, float from)
 {
-    lfuse_tensor *t = tensor(2, SHAPE(rows, columns));
+    lfuse_tensor *t = tensor(SHAPE(rows, columns));
     float *host = malloc((size_t)(rows * columns) * sizeof *host);
 
     ck_assert(host != NULL);
@@ -90,9 +89,8 @@ static void run_sizes(lfuse_provider provider)
     lfuse_plan *plan = plan_of(LFUSE_STRASSEN_ONE, provider);
     lfuse_device_counters before = counters_of(dev);
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        lfuse_tensor *x = matrix(sizes[i], K, 7, -3), *y = tensor(2, SHAPE(sizes[i], N));
-        const lfuse_binding bind[] = { lfuse_bind_tensor("x", x), lfuse_bind_tensor("w", w),
-                                       lfuse_bind_tensor("y", y) };
+        lfuse_tensor *x = matrix(sizes[i], K, 7, -3), *y = tensor(SHAPE(sizes[i], N));
+        const lfuse_binding bind[] = { BIND("x", x), BIND("w", w), BIND("y", y) };
         write_weights(w, 0);
         lfuse_instance *instance = new_instance(plan, stream, bind, 3);
         OK(lfuse_instance_run(instance, bind, 3));
@@ -121,8 +119,8 @@ TEST(memory)
 {
     static const lfuse_strassen levels[] = { LFUSE_STRASSEN_ONE, LFUSE_STRASSEN_TWO };
     static const uint64_t blocks[] = { 7 * 16 * 16, 49 * 16 * 16 };
-    lfuse_tensor *x = matrix(16, K, 7, -3), *w = matrix(K, N, 5, -2), *y = tensor(2, SHAPE(16, N));
-    const lfuse_binding bind[] = { lfuse_bind_tensor("x", x), lfuse_bind_tensor("w", w), lfuse_bind_tensor("y", y) };
+    lfuse_tensor *x = matrix(16, K, 7, -3), *w = matrix(K, N, 5, -2), *y = tensor(SHAPE(16, N));
+    const lfuse_binding bind[] = { BIND("x", x), BIND("w", w), BIND("y", y) };
 
     layer(16);
     for (int i = 0; i < 2; i++) {
@@ -157,11 +155,11 @@ TEST_LOOP(narrow_factors, 0, 4)
 
     lfuse__stub.tuned = true;
     reopen_stub();
-    x = narrow_matrix(type, 16, K, 7, -3), w = narrow_matrix(type, K, N, 5, -2), y = tensor(2, SHAPE(16, N));
-    bind[0] = lfuse_bind_tensor("x", x), bind[1] = lfuse_bind_tensor("w", w), bind[2] = lfuse_bind_tensor("y", y);
+    x = narrow_matrix(type, 16, K, 7, -3), w = narrow_matrix(type, K, N, 5, -2), y = tensor(SHAPE(16, N));
+    bind[0] = BIND("x", x), bind[1] = BIND("w", w), bind[2] = BIND("y", y);
 
-    lfuse_output(g, "y", lfuse_relu(lfuse_matmul_as(lfuse_input(g, "x", type, 2, LFUSE_DIMS(16, K)),
-                                                    lfuse_frozen(g, "w", type, 2, LFUSE_DIMS(K, N)), LFUSE_F32,
+    lfuse_output(g, "y", lfuse_relu(lfuse_matmul_as(lfuse_input(g, "x", TYPED(type, 16, K)),
+                                                    lfuse_frozen(g, "w", TYPED(type, K, N)), LFUSE_F32,
                                                     LFUSE_PRECISION_FULL)));
     lfuse_plan *plan = plan_of(LFUSE_STRASSEN_TWO, _i & 2 ? LFUSE_PROVIDER_VENDOR : LFUSE_PROVIDER_NATIVE);
     ck_assert_msg(strstr(lfuse_plan_text(plan), "(levels 2 16 x 24 x 20 as asked)"), "%s", lfuse_plan_text(plan));
@@ -175,7 +173,7 @@ TEST_LOOP(narrow_factors, 0, 4)
 /* All sizes of an immediate call vary, k too, which may be too short for the bound: it is what it is without. */
 TEST(immediate_product)
 {
-    lfuse_tensor *a = matrix(18, K, 7, -3), *b = matrix(K, N, 5, -2), *c = tensor(2, SHAPE(18, N));
+    lfuse_tensor *a = matrix(18, K, 7, -3), *b = matrix(K, N, 5, -2), *c = tensor(SHAPE(18, N));
     const uint64_t before = launches();
 
     OK(lfuse_gemm(stream, 0, 0, 1, a, b, 0, c));
@@ -190,8 +188,7 @@ static void know(const char *what, double us)
 /* What the device can is looked up in its wisdom; what is known better makes another plan of the same graph. */
 TEST(rates_of_wisdom)
 {
-    lfuse_output(g, "y", lfuse_matmul(lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(512, 512)),
-                                      lfuse_frozen(g, "w", LFUSE_F32, 2, LFUSE_DIMS(512, 512))));
+    lfuse_output(g, "y", lfuse_matmul(lfuse_input(g, "x", F32(512, 512)), lfuse_frozen(g, "w", F32(512, 512))));
     lfuse_plan *plan = plan_of(LFUSE_STRASSEN_AUTO, LFUSE_PROVIDER_DEFAULT);
     ck_assert(strstr(lfuse_plan_text(plan), "(levels 0 512 x 512 x 512 unknown device)"));
     know("rate:copy:16777216", 5e3);
@@ -228,13 +225,12 @@ TEST(rates_of_narrow_types)
 }
 
 /* Timed once, where effort and device allow it; the second plan finds what the first one measured. */
-static void measure_rates(void)
+TEST_ON_MACHINE(rates_that_are_measured)
 {
     const lfuse_plan_options o = { .strassen = LFUSE_STRASSEN_AUTO, .effort = LFUSE_EFFORT_MEASURE };
     lfuse_graph *graph = lfuse_graph_create();
 
-    lfuse_output(graph, "y", lfuse_matmul(lfuse_input(graph, "x", LFUSE_F32, 2, LFUSE_DIMS(8, 8)),
-                                          lfuse_input(graph, "w", LFUSE_F32, 2, LFUSE_DIMS(8, 8))));
+    lfuse_output(graph, "y", lfuse_matmul(lfuse_input(graph, "x", F32(8, 8)), lfuse_input(graph, "w", F32(8, 8))));
     for (int i = 0; i < 2; i++) {
         lfuse_device_counters before = counters_of(dev);
         lfuse_plan *plan = new_plan(dev, graph, &o);
@@ -246,11 +242,6 @@ static void measure_rates(void)
         drop(plan);
     }
     lfuse_graph_destroy(graph);
-}
-
-TEST(rates_that_are_measured)
-{
-    if (!on_each_device(measure_rates)) TEST_SKIP("no device but the stub");
 }
 
 TEST_SUITE("run", CK_NOFORK)

@@ -41,35 +41,35 @@ TEST_LOOP(test_strided, 0, 8 * 9)
     unsigned char all[60 * 8], got[60 * 8], part[120 * 8], back[120 * 8];
     lfuse_tensor *view;
     begin();
-    lfuse_tensor *parent = make(type, 1, DIMS(60));
+    lfuse_tensor *parent = make(TYPED(type, 60));
     for (int i = 0; i < 60; i++) set_mark(all + (size_t)i * size, size, i);
-    ck_ok(lfuse_tensor_write(parent, NULL, all));
+    OK(lfuse_tensor_write(parent, NULL, all));
     lfuse_status status = lfuse_tensor_view(parent, c->rank, c->shape, c->strides, c->offset, &view);
     if (c->shape[1] == 60) { /* twice as large as its memory */
         ck_assert_int_eq(status, LFUSE_ERR_SHAPE);
         return;
     }
-    ck_ok(status);
+    OK(status);
     const int64_t elements = lfuse_tensor_elements(view);
     memset(part, 0xee, sizeof part);
-    ck_ok(lfuse_tensor_read(view, NULL, part));
+    OK(lfuse_tensor_read(view, NULL, part));
     for (int64_t i = 0; i < elements; i++)
         ck_assert(!memcmp(part + (size_t)i * size, all + (size_t)place_of(c, i) * size, size));
     for (int64_t i = 0; i < elements; i++) set_mark(part + (size_t)i * size, size, i + 1);
-    ck_ok(lfuse_tensor_write(view, NULL, part));
+    OK(lfuse_tensor_write(view, NULL, part));
     for (int64_t i = 0; i < elements; i++) set_mark(all + (size_t)place_of(c, i) * size, size, i + 1);
-    ck_ok(lfuse_tensor_read(parent, NULL, got));
+    OK(lfuse_tensor_read(parent, NULL, got));
     ck_assert(!memcmp(all, got, 60 * size));
     lfuse_tensor *same = make(type, c->rank, c->shape);
-    ck_ok(lfuse_tensor_copy(same, view, NULL));
-    ck_ok(lfuse_tensor_read(same, NULL, back));
+    OK(lfuse_tensor_copy(same, view, NULL));
+    OK(lfuse_tensor_read(same, NULL, back));
     ck_assert(!memcmp(back, part, (size_t)elements * size));
-    ck_ok(lfuse_tensor_fill(view, NULL, 0));
+    OK(lfuse_tensor_fill(view, NULL, 0));
     for (int64_t i = 0; i < elements; i++) memset(all + (size_t)place_of(c, i) * size, 0, size);
-    ck_ok(lfuse_tensor_read(parent, NULL, got));
+    OK(lfuse_tensor_read(parent, NULL, got));
     ck_assert(!memcmp(all, got, 60 * size));
-    ck_ok(lfuse_tensor_copy(view, same, NULL));
-    ck_ok(lfuse_tensor_read(view, NULL, back));
+    OK(lfuse_tensor_copy(view, same, NULL));
+    OK(lfuse_tensor_read(view, NULL, back));
     ck_assert(!memcmp(back, part, (size_t)elements * size));
     drop(view);
 }
@@ -79,15 +79,15 @@ TEST(test_interleaved)
     const float given[6] = {0, 1, 2, 3, 4, 5}, want[6] = {1, 1, 3, 3, 5, 5};
     float got[6];
     begin();
-    lfuse_tensor *t = make(LFUSE_F32, 1, DIMS(6));
-    ck_ok(lfuse_tensor_write(t, NULL, given));
-    lfuse_tensor *even = new_view(t, 1, DIMS(3), DIMS(2), 0);
-    lfuse_tensor *odd = new_view(t, 1, DIMS(3), DIMS(2), 1);
-    lfuse_tensor *first = new_view(t, 1, DIMS(3), NULL, 0);
-    ck_ok(lfuse_tensor_copy(even, odd, NULL));
-    ck_ok(lfuse_tensor_read(t, NULL, got));
+    lfuse_tensor *t = make(F32(6));
+    OK(lfuse_tensor_write(t, NULL, given));
+    lfuse_tensor *even = new_view(t, SHAPE(3), LFUSE_DIMS(2), 0);
+    lfuse_tensor *odd = new_view(t, SHAPE(3), LFUSE_DIMS(2), 1);
+    lfuse_tensor *first = new_view(t, SHAPE(3), NULL, 0);
+    OK(lfuse_tensor_copy(even, odd, NULL));
+    OK(lfuse_tensor_read(t, NULL, got));
     ck_assert(!memcmp(got, want, sizeof got));
-    ck_refused(lfuse_tensor_copy(even, first, NULL), LFUSE_ERR_OVERLAP);
+    FAILS(LFUSE_ERR_OVERLAP, lfuse_tensor_copy(even, first, NULL));
 }
 
 TEST_LOOP(test_strided_across, 0, 2)
@@ -96,18 +96,18 @@ TEST_LOOP(test_strided_across, 0, 2)
     begin();
     lfuse__stub.peer = _i != 0;
     lfuse_device *other = new_device("stub:1");
-    lfuse_tensor *here = make(LFUSE_F32, 2, DIMS(3, 4));
-    lfuse_tensor *there = new_tensor(other, LFUSE_F32, 2, DIMS(4, 3));
+    lfuse_tensor *here = make(F32(3, 4));
+    lfuse_tensor *there = new_tensor(other, F32(4, 3));
     for (int i = 0; i < 12; i++) given[i] = (float)i, want[i % 4 * 3 + i / 4] = (float)i;
-    ck_ok(lfuse_tensor_write(here, NULL, given));
-    lfuse_tensor *columns = new_view(here, 2, DIMS(4, 3), DIMS(1, 4), 0);
-    ck_ok(lfuse_tensor_copy(there, columns, NULL)); /* transposed source */
-    ck_ok(lfuse_tensor_read(there, NULL, got));
+    OK(lfuse_tensor_write(here, NULL, given));
+    lfuse_tensor *columns = new_view(here, SHAPE(4, 3), LFUSE_DIMS(1, 4), 0);
+    OK(lfuse_tensor_copy(there, columns, NULL)); /* transposed source */
+    OK(lfuse_tensor_read(there, NULL, got));
     ck_assert(!memcmp(want, got, sizeof got));
-    ck_ok(lfuse_tensor_fill(there, NULL, 0));
-    lfuse_tensor *rows = new_view(there, 2, DIMS(3, 4), DIMS(1, 3), 0);
-    ck_ok(lfuse_tensor_copy(rows, here, NULL)); /* transposed destination */
-    ck_ok(lfuse_tensor_read(there, NULL, got));
+    OK(lfuse_tensor_fill(there, NULL, 0));
+    lfuse_tensor *rows = new_view(there, SHAPE(3, 4), LFUSE_DIMS(1, 3), 0);
+    OK(lfuse_tensor_copy(rows, here, NULL)); /* transposed destination */
+    OK(lfuse_tensor_read(there, NULL, got));
     ck_assert(!memcmp(want, got, sizeof got));
 }
 
@@ -115,18 +115,18 @@ TEST(test_repeated_is_not_written)
 {
     float x[16] = {0};
     begin();
-    lfuse_tensor *t = make(LFUSE_F32, 1, DIMS(10)), *full = make(LFUSE_F32, 2, DIMS(4, 4));
-    lfuse_tensor *repeated = new_view(t, 2, DIMS(4, 4), DIMS(0, 1), 0);
-    lfuse_tensor *sliding = new_view(t, 2, DIMS(4, 4), DIMS(1, 2), 0);
-    ck_refused(lfuse_tensor_write(repeated, NULL, x), LFUSE_ERR_OVERLAP);
-    ck_refused(lfuse_tensor_fill(repeated, NULL, 1), LFUSE_ERR_OVERLAP);
-    ck_refused(lfuse_tensor_copy(repeated, full, NULL), LFUSE_ERR_OVERLAP);
-    ck_refused(lfuse_tensor_fill(sliding, NULL, 1), LFUSE_ERR_OVERLAP);
-    ck_ok(lfuse_tensor_fill(t, NULL, 3));
-    ck_ok(lfuse_tensor_copy(full, repeated, NULL));
-    ck_ok(lfuse_tensor_read(full, NULL, x));
+    lfuse_tensor *t = make(F32(10)), *full = make(F32(4, 4));
+    lfuse_tensor *repeated = new_view(t, SHAPE(4, 4), LFUSE_DIMS(0, 1), 0);
+    lfuse_tensor *sliding = new_view(t, SHAPE(4, 4), LFUSE_DIMS(1, 2), 0);
+    FAILS(LFUSE_ERR_OVERLAP, lfuse_tensor_write(repeated, NULL, x));
+    FAILS(LFUSE_ERR_OVERLAP, lfuse_tensor_fill(repeated, NULL, 1));
+    FAILS(LFUSE_ERR_OVERLAP, lfuse_tensor_copy(repeated, full, NULL));
+    FAILS(LFUSE_ERR_OVERLAP, lfuse_tensor_fill(sliding, NULL, 1));
+    OK(lfuse_tensor_fill(t, NULL, 3));
+    OK(lfuse_tensor_copy(full, repeated, NULL));
+    OK(lfuse_tensor_read(full, NULL, x));
     for (int i = 0; i < 16; i++) ck_assert_float_eq(x[i], 3);
-    ck_ok(lfuse_tensor_read(sliding, NULL, x));
+    OK(lfuse_tensor_read(sliding, NULL, x));
 }
 
 TEST(test_strided_in_a_capture)
@@ -135,13 +135,13 @@ TEST(test_strided_in_a_capture)
     lfuse__stub_native native = {.capturing = true};
     lfuse_stream *s;
     begin();
-    lfuse_tensor *t = make(LFUSE_F32, 1, DIMS(4));
-    lfuse_tensor *even = new_view(t, 1, DIMS(2), DIMS(2), 0);
-    ck_ok(lfuse_stream_wrap(dev, &native, &s));
-    ck_refused(lfuse_tensor_write(even, s, x), LFUSE_ERR_STATE);
-    ck_refused(lfuse_tensor_read(even, s, x), LFUSE_ERR_STATE);
-    ck_refused(lfuse_tensor_fill(even, s, 1), LFUSE_ERR_STATE);
-    ck_ok(lfuse_tensor_fill(t, s, 1));
+    lfuse_tensor *t = make(F32(4));
+    lfuse_tensor *even = new_view(t, SHAPE(2), LFUSE_DIMS(2), 0);
+    OK(lfuse_stream_wrap(dev, &native, &s));
+    FAILS(LFUSE_ERR_STATE, lfuse_tensor_write(even, s, x));
+    FAILS(LFUSE_ERR_STATE, lfuse_tensor_read(even, s, x));
+    FAILS(LFUSE_ERR_STATE, lfuse_tensor_fill(even, s, 1));
+    OK(lfuse_tensor_fill(t, s, 1));
     native.capturing = false;
     lfuse__stub_native_clear(&native);
     drop(s);
@@ -156,8 +156,8 @@ static lfuse_status moving_strided(lfuse_device *device)
     for (int i = 0; i < 100; i++) given[i] = (float)i, want[i % 10 * 10 + i / 10] = (float)i;
     memset(got, 0, sizeof got);
     if ((status = lfuse_stream_create(device, &s))) goto out;
-    if ((status = lfuse_tensor_create(device, LFUSE_F32, 2, DIMS(10, 10), &a))) goto out;
-    if ((status = lfuse_tensor_view(a, 2, DIMS(10, 10), DIMS(1, 10), 0, &view))) goto out;
+    if ((status = lfuse_tensor_create(device, F32(10, 10), &a))) goto out;
+    if ((status = lfuse_tensor_view(a, SHAPE(10, 10), LFUSE_DIMS(1, 10), 0, &view))) goto out;
     if ((status = lfuse_tensor_fill(view, s, -1))) goto out;
     if ((status = lfuse_tensor_write(view, s, given))) goto out;
     if ((status = lfuse_tensor_read(a, s, got))) goto out;

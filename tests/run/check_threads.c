@@ -6,6 +6,7 @@
 #include "libfuse.h"
 #include "tests/stub/faults.h"
 #include "tests/support/main.h"
+#include "tests/support/objects.h"
 
 enum { THREADS = 8, TURNS = 4, RUNS = 5, N = 500 };
 
@@ -26,7 +27,7 @@ static lfuse_status make_plan(lfuse_device *device, double addend, unsigned disa
 {
     const lfuse_plan_options options = {.disable = disable};
     lfuse_graph *g = lfuse_graph_create();
-    lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 1, LFUSE_DIMS(lfuse_size_var(g, "n", 1, 1 << 20)));
+    lfuse_value x = lfuse_input(g, "x", F32(lfuse_size_var(g, "n", 1, 1 << 20)));
     lfuse_output(g, "y", lfuse_add(lfuse_mul(x, lfuse_scalar(g, "scale")), lfuse_constant(g, addend)));
     lfuse_status status = lfuse_plan_create(device, g, &options, plan);
     lfuse_graph_destroy(g);
@@ -35,8 +36,7 @@ static lfuse_status make_plan(lfuse_device *device, double addend, unsigned disa
 
 static lfuse_status run(lfuse_plan *plan, lfuse_stream *s, lfuse_tensor *x, lfuse_tensor *y, double scale)
 {
-    lfuse_binding b[] = {lfuse_bind_tensor("x", x), lfuse_bind_scalar("scale", scale), lfuse_bind_tensor("y", y)};
-    return lfuse_plan_run(plan, s, b, 3);
+    return lfuse_plan_run(plan, s, BINDINGS(BIND("x", x), lfuse_bind_scalar("scale", scale), BIND("y", y)));
 }
 
 static bool is_wrong(const float *got, double scale, double addend)
@@ -102,7 +102,7 @@ TEST_LOOP(test_threads, 0, 2)
     lfuse_plan *shared;
     test_stub_begin();
     lfuse__stub.lazy = _i != 0;
-    ck_assert_int_eq(lfuse_device_open("stub:0", &device), LFUSE_OK);
+    OK(lfuse_device_open("stub:0", &device));
     ck_assert_msg(make_plan(device, 5, LFUSE_NO_POINTWISE_FUSION, &shared) == LFUSE_OK, "%s", lfuse_last_error());
     pthread_barrier_init(&start, NULL, THREADS);
     for (int i = 0; i < THREADS; i++) {

@@ -35,9 +35,9 @@ static uint64_t kernels(void)
 /* "y" = "x" "v" and "z" = relu("x" "w"). */
 static lfuse_plan *pair(lfuse_size m, lfuse_size n, lfuse_size k)
 {
-    lfuse_value x = lfuse_input(g, "x", type, 2, LFUSE_DIMS(m, k));
-    lfuse_value v = lfuse_input(g, "v", type, 2, LFUSE_DIMS(k, n));
-    lfuse_value w = lfuse_input(g, "w", type, 2, LFUSE_DIMS(k, n));
+    lfuse_value x = lfuse_input(g, "x", TYPED(type, m, k));
+    lfuse_value v = lfuse_input(g, "v", TYPED(type, k, n));
+    lfuse_value w = lfuse_input(g, "w", TYPED(type, k, n));
 
     lfuse_output(g, "y", lfuse_matmul(x, v));
     lfuse_output(g, "z", lfuse_relu(lfuse_matmul(x, w)));
@@ -52,16 +52,15 @@ static lfuse_plan *open_pair(void)
 
 static lfuse_tensor *matrix(int64_t rows, int64_t columns)
 {
-    return new_tensor(dev, type, 2, SHAPE(rows, columns));
+    return new_tensor(dev, TYPED(type, rows, columns));
 }
 
 static lfuse_status instance_of(lfuse_plan *plan, int64_t m, int64_t n, int64_t k)
 {
     lfuse_tensor *x = matrix(m, k), *v = matrix(k, n), *w = matrix(k, n), *y = matrix(m, n), *z = matrix(m, n);
-    const lfuse_binding b[] = { lfuse_bind_tensor("x", x), lfuse_bind_tensor("v", v), lfuse_bind_tensor("w", w),
-                                lfuse_bind_tensor("y", y), lfuse_bind_tensor("z", z) };
     lfuse_instance *instance = NULL;
-    const lfuse_status status = lfuse_instance_create(plan, stream, b, 5, &instance);
+    const lfuse_status status = lfuse_instance_create(plan, stream, BINDINGS(BIND("x", x), BIND("v", v), BIND("w", w),
+                                                                             BIND("y", y), BIND("z", z)), &instance);
 
     drop(instance);
     drop(x), drop(v), drop(w);

@@ -42,7 +42,7 @@ static lfuse_list *list_in(float *memory, int64_t count, bool numbers)
     lfuse_tensor **t = calloc((size_t)count + 1, sizeof *t), *all_of_it;
     int64_t at = 1;
 
-    OK(lfuse_tensor_wrap(dev, LFUSE_MEMORY_NATIVE, (uintptr_t)memory, ROOM * sizeof *memory, LFUSE_F32, 1, SHAPE(ROOM),
+    OK(lfuse_tensor_wrap(dev, LFUSE_MEMORY_NATIVE, (uintptr_t)memory, ROOM * sizeof *memory, F32(ROOM),
                          NULL, 0, &all_of_it));
     for (int64_t i = 0; i < count; i++) {
         const int64_t n = numbers ? 1 : size_of(i);
@@ -88,8 +88,7 @@ static void fill(void)
 static uint64_t run_step(lfuse_transport transport, int64_t count)
 {
     lfuse_list *lx = list_in(x, count, false), *ly = list_in(y, count, false), *ls = list_in(sums, count, true);
-    lfuse_binding b[] = { lfuse_bind_list("x", lx), lfuse_bind_list("y", ly), lfuse_bind_list("sums", ls),
-                          lfuse_bind_scalar("a", 0.3) };
+    lfuse_binding b[] = { BIND("x", lx), BIND("y", ly), BIND("sums", ls), lfuse_bind_scalar("a", 0.3) };
     lfuse_plan *plan = plan_of(transport);
 
     fill();
@@ -124,10 +123,9 @@ static void check_step(int64_t count)
 static void run_lists(lfuse_plan *plan, int64_t count, float a)
 {
     lfuse_list *lx = list_in(x, count, false), *ly = list_in(y, count, false), *ls = list_in(sums, count, true);
-    lfuse_binding b[] = { lfuse_bind_list("x", lx), lfuse_bind_list("y", ly), lfuse_bind_list("sums", ls) };
 
     fill();
-    OK(lfuse_plan_run(plan, stream, b, 3));
+    RUN(plan, stream, BIND("x", lx), BIND("y", ly), BIND("sums", ls));
     OK(lfuse_stream_synchronize(stream));
     if (count) ck_assert(y[3] == 3 + a * x[3] && sums[count] >= 0 && sums[1 + count] == -1);
     drop(lx), drop(ly), drop(ls);
@@ -220,20 +218,18 @@ TEST(asked_for_in_vain)
     lfuse__stub.svm = false;
     reopen_device();
     lfuse_list *l = list_in(x, 5, false);
-    lfuse_binding b = lfuse_bind_list("x", l);
+    lfuse_binding b = BIND("x", l);
     plan = new_plan(dev, g, &o);
-    FAILS(LFUSE_ERR_UNSUPPORTED, lfuse_plan_run(plan, stream, &b, 1));
-    ck_says("transport unified: stub:0 shares no memory");
+    SAYS(LFUSE_ERR_UNSUPPORTED, lfuse_plan_run(plan, stream, &b, 1), "transport unified: stub:0 shares no memory");
     lfuse__stub.svm = true;
     lfuse__stub.max_argument_bytes = 64;
     o.transport = LFUSE_TRANSPORT_ARGS;
     reopen_device();
     l = list_in(x, 5, false);
-    b = lfuse_bind_list("x", l);
+    b = BIND("x", l);
     plan = new_plan(dev, g, &o);
-    FAILS(LFUSE_ERR_UNSUPPORTED, lfuse_plan_run(plan, stream, &b, 1));
-    ck_assert_msg(strstr(lfuse_last_error(), "transport args: ") && strstr(lfuse_last_error(), "64 bytes"), "%s",
-                  lfuse_last_error());
+    SAYS(LFUSE_ERR_UNSUPPORTED, lfuse_plan_run(plan, stream, &b, 1), "transport args: ");
+    ck_says("64 bytes");
 }
 
 /* What is chosen without a wish, and that it is told. */
@@ -255,7 +251,7 @@ TEST_LOOP(the_choice_is_logged, 0, 5)
     lfuse_value v = lfuse_list_input(g, "x", LFUSE_F32, LFUSE_RANK_ANY);
     lfuse_update(v, lfuse_neg(v));
     hear(LFUSE_LOG_INFO);
-    OK(lfuse_evaluate(stream, g, BINDINGS(lfuse_bind_list("x", list_in(x, rows[_i].count, false)))));
+    OK(lfuse_evaluate(stream, g, BINDINGS(BIND("x", list_in(x, rows[_i].count, false)))));
     hear(LFUSE_LOG_NONE);
     ck_heard(rows[_i].words);
 }
@@ -329,7 +325,7 @@ TEST_LOOP(moves_with_runs_under_way, 0, 3 * TRANSPORTS)
     lfuse_plan *plan = plan_of(transport);
     for (int s = 0; s <= STEPS; s++) {
         if (s) move(lg, s);
-        OK(lfuse_plan_run(plan, stream, BINDINGS(lfuse_bind_list("w", lw), lfuse_bind_list("g", lg))));
+        RUN(plan, stream, BIND("w", lw), BIND("g", lg));
     }
     OK(lfuse_stream_synchronize(stream));
     check_weights(STEPS);
@@ -345,7 +341,7 @@ TEST(versions_are_used_again)
     lfuse_plan *plan = plan_of(LFUSE_TRANSPORT_UNIFIED);
     for (int s = 0; s <= STEPS; s++) {
         if (s) move(lg, s);
-        OK(lfuse_plan_run(plan, stream, BINDINGS(lfuse_bind_list("w", lw), lfuse_bind_list("g", lg))));
+        RUN(plan, stream, BIND("w", lw), BIND("g", lg));
         OK(lfuse_stream_synchronize(stream));
         if (s == 2) before = counters_of(dev);
     }
@@ -366,7 +362,7 @@ TEST_LOOP(what_a_move_costs, 0, TRANSPORTS)
     lfuse_list *lw = list_of_ones(weights), *lg = list_of_ones(gradients[0]);
     lfuse_plan *plan = plan_of(all[_i]);
     {
-        lfuse_binding b[] = { lfuse_bind_list("w", lw), lfuse_bind_list("g", lg) };
+        lfuse_binding b[] = { BIND("w", lw), BIND("g", lg) };
         OK(lfuse_plan_run(plan, stream, b, 2));
         move(lg, 1);
         uint64_t before = launches();
@@ -389,7 +385,7 @@ TEST_LOOP(replays, 0, 2 * TRANSPORTS)
     lfuse_plan *plan = plan_of(transport);
     OK(lfuse_record_begin(stream));
     {
-        lfuse_binding b[] = { lfuse_bind_list("w", lw), lfuse_bind_list("g", lg) };
+        lfuse_binding b[] = { BIND("w", lw), BIND("g", lg) };
         OK(lfuse_plan_run(plan, stream, b, 2));
         lfuse_recording *recording = new_recording(stream);
         for (int s = 0; s <= STEPS; s++) {
@@ -413,7 +409,7 @@ TEST_LOOP(in_the_callers_capture, 0, 2)
     lfuse_list *lw = list_of_ones(weights), *lg = list_of_ones(gradients[0]);
     lfuse_plan *plan = plan_of(_i ? LFUSE_TRANSPORT_UNIFIED : LFUSE_TRANSPORT_ARGS);
     {
-        lfuse_binding b[] = { lfuse_bind_list("w", lw), lfuse_bind_list("g", lg) };
+        lfuse_binding b[] = { BIND("w", lw), BIND("g", lg) };
         OK(lfuse_plan_run(plan, own, b, 2));
         move(lg, 1);
         native.capturing = true;
@@ -449,7 +445,7 @@ TEST(blocks_of_others)
     for (int i = 0; i < LISTS; i++) {
         v[i] = lfuse_list_input(g, names[i], LFUSE_F32, LFUSE_RANK_ANY);
         l[i] = list_of_ones(gradients[i]);
-        b[i] = lfuse_bind_list(names[i], l[i]);
+        b[i] = BIND(names[i], l[i]);
     }
     lfuse_update(v[0], lfuse_add(v[0], lfuse_mul(v[1], v[2])));
     lfuse_plan *plan = plan_of(LFUSE_TRANSPORT_ARGS);

@@ -16,8 +16,8 @@ static void setup(void)
     const lfuse_plan_options apart = { .disable = LFUSE_NO_BUNDLES };
 
     open_stub();
-    lfuse_value u = lfuse_input(g, "u", LFUSE_F32, 2, LFUSE_DIMS(3, 2));
-    lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(ROWS, COLUMNS));
+    lfuse_value u = lfuse_input(g, "u", F32(3, 2));
+    lfuse_value x = lfuse_input(g, "x", F32(ROWS, COLUMNS));
     lfuse_output(g, "y", lfuse_add(u, lfuse_constant(g, 0.5)));
     lfuse_output(g, "z", lfuse_mul(x, lfuse_constant(g, 2)));
     plan = new_plan(dev, g, &apart);
@@ -82,8 +82,7 @@ static lfuse_status run(room *x, room *y, uint64_t *count)
 
     OK(lfuse_tensor_fill(u, NULL, 7));
     uint64_t before = launches();
-    status = lfuse_plan_run(plan, stream, BINDINGS(lfuse_bind_tensor("u", u), lfuse_bind_tensor("x", x->view),
-                                                   lfuse_bind_tensor("y", y->view), lfuse_bind_tensor("z", z)));
+    status = lfuse_plan_run(plan, stream, BINDINGS(BIND("u", u), BIND("x", x->view), BIND("y", y->view), BIND("z", z)));
     *count = launches() - before;
     OK(lfuse_stream_synchronize(stream));
     OK(lfuse_tensor_read(x->all, NULL, x->host));

@@ -73,7 +73,6 @@ void grouped_fails(const grouped_lists *a, const grouped_lists *b, lfuse_list *c
     lfuse_graph *graph = grouped_graph();
     lfuse_plan *plan = grouped_plan(graph, LFUSE_TRANSPORT_DEFAULT);
 
-    FAILS(status, lfuse_plan_run(plan, stream, BINDINGS(lfuse_bind_list("a", a->list), lfuse_bind_list("b", b->list),
-                                                        lfuse_bind_list("c", c))));
+    FAILS(status, lfuse_plan_run(plan, stream, BINDINGS(BIND("a", a->list), BIND("b", b->list), BIND("c", c))));
     ck_assert_msg(strstr(lfuse_last_error(), words), "%s has no %s", lfuse_last_error(), words);
 }

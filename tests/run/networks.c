@@ -68,7 +68,7 @@ static double end_at(const network *n, int layer, double sum, double b, double s
 void network_graph(const network *n, bool frozen)
 {
     fresh_graph();
-    lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(lfuse_size_var(g, "batch", 0, 4096), n->widths[0]));
+    lfuse_value x = lfuse_input(g, "x", F32(lfuse_size_var(g, "batch", 0, 4096), n->widths[0]));
     if (has_end(n, 'k')) slope = lfuse_scalar(g, "slope");
     if (has_end(n, 'm')) scale = lfuse_scalar(g, "scale");
     for (int i = 0; i < n->layers; i++) {
@@ -84,13 +84,13 @@ void network_graph(const network *n, bool frozen)
 
 void network_tensors(network *n)
 {
-    n->x = network_noise(2, SHAPE(n->rows, n->widths[0]), 1);
-    n->y = tensor(2, SHAPE(n->rows, n->widths[n->layers]));
+    n->x = network_noise(SHAPE(n->rows, n->widths[0]), 1);
+    n->y = tensor(SHAPE(n->rows, n->widths[n->layers]));
     for (int i = 0; i < n->layers; i++) {
-        n->w[i] = network_noise(2, SHAPE(n->widths[i + n->turned], n->widths[i + !n->turned]),
+        n->w[i] = network_noise(SHAPE(n->widths[i + n->turned], n->widths[i + !n->turned]),
                                 sqrt(6 / (double)n->widths[i]));
-        n->b[i] = network_noise(1, SHAPE(n->widths[i + 1]), 0.1);
-        n->s[i] = network_noise(1, SHAPE(n->widths[i + 1]), 1);
+        n->b[i] = network_noise(SHAPE(n->widths[i + 1]), 0.1);
+        n->s[i] = network_noise(SHAPE(n->widths[i + 1]), 1);
     }
 }
 
@@ -108,15 +108,15 @@ int network_bind(const network *n, lfuse_binding *bind)
     static const char *const s[] = { "s0", "s1", "s2", "s3", "s4", "s5", "s6", "s7" };
     int count = 0;
 
-    bind[count++] = lfuse_bind_tensor("x", n->x);
+    bind[count++] = BIND("x", n->x);
     for (int i = 0; i < n->layers; i++) {
-        bind[count++] = lfuse_bind_tensor(w[i], n->w[i]);
-        if (end_of(n, i) != 'n') bind[count++] = lfuse_bind_tensor(b[i], n->b[i]);
-        if (end_of(n, i) == 's') bind[count++] = lfuse_bind_tensor(s[i], n->s[i]);
+        bind[count++] = BIND(w[i], n->w[i]);
+        if (end_of(n, i) != 'n') bind[count++] = BIND(b[i], n->b[i]);
+        if (end_of(n, i) == 's') bind[count++] = BIND(s[i], n->s[i]);
     }
     if (has_end(n, 'k')) bind[count++] = lfuse_bind_scalar("slope", n->slope);
     if (has_end(n, 'm')) bind[count++] = lfuse_bind_scalar("scale", n->scale);
-    bind[count++] = lfuse_bind_tensor("y", n->y);
+    bind[count++] = BIND("y", n->y);
     return count;
 }
 

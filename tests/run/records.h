@@ -7,7 +7,6 @@
 #include "tests/stub/faults.h"
 #include "tests/support/main.h"
 #include "tests/support/objects.h"
-#include "tests/support/status.h"
 
 enum { N = 300 };
 
@@ -27,13 +26,13 @@ static inline void begin(int settings)
     test_stub_begin();
     lfuse__stub.native_graph = settings & 1;
     lfuse__stub.addresses = !(settings & 2);
-    ck_ok(lfuse_device_open("stub:0", &dev));
+    OK(lfuse_device_open("stub:0", &dev));
     stream = new_stream(dev);
     x = vector();
     y = vector();
     z = vector();
     for (int i = 0; i < N; i++) values[i] = (float)(i - N / 2);
-    ck_ok(lfuse_tensor_write(x, NULL, values));
+    OK(lfuse_tensor_write(x, NULL, values));
 }
 
 /* The teardown of tests that begin, and of others. */
@@ -50,7 +49,7 @@ static inline lfuse_status scaling_plan(lfuse_device *device, lfuse_plan **plan)
 {
     lfuse_graph *g = lfuse_graph_create();
     lfuse_size n = lfuse_size_var(g, "n", 0, 1 << 20);
-    lfuse_value in = lfuse_input(g, "in", LFUSE_F32, 1, LFUSE_DIMS(n));
+    lfuse_value in = lfuse_input(g, "in", F32(n));
     lfuse_output(g, "out", lfuse_add(lfuse_mul(in, lfuse_scalar(g, "scale")), lfuse_constant(g, 1)));
     lfuse_status status = lfuse_plan_create(device, g, NULL, plan);
     lfuse_graph_destroy(g);
@@ -61,7 +60,7 @@ static inline lfuse_status scaling_plan(lfuse_device *device, lfuse_plan **plan)
 static inline lfuse_plan *new_scaling_plan(void)
 {
     lfuse_plan *plan = NULL;
-    ck_ok(scaling_plan(dev, &plan));
+    OK(scaling_plan(dev, &plan));
     return objects_own(plan, objects_destroy_plan);
 }
 
@@ -70,7 +69,7 @@ static inline lfuse_status relu_plan(lfuse_device *device, lfuse_plan **plan)
 {
     lfuse_graph *g = lfuse_graph_create();
     lfuse_size n = lfuse_size_var(g, "n", 0, 1 << 20);
-    lfuse_output(g, "result", lfuse_relu(lfuse_input(g, "operand", LFUSE_F32, 1, LFUSE_DIMS(n))));
+    lfuse_output(g, "result", lfuse_relu(lfuse_input(g, "operand", F32(n))));
     lfuse_status status = lfuse_plan_create(device, g, NULL, plan);
     lfuse_graph_destroy(g);
     return status;
@@ -79,24 +78,22 @@ static inline lfuse_status relu_plan(lfuse_device *device, lfuse_plan **plan)
 static inline lfuse_status run_scaling(lfuse_plan *plan, lfuse_stream *s, lfuse_tensor *in, double scale,
                                        lfuse_tensor *out)
 {
-    lfuse_binding b[] = {lfuse_bind_tensor("in", in), lfuse_bind_scalar("scale", scale), lfuse_bind_tensor("out", out)};
-    return lfuse_plan_run(plan, s, b, 3);
+    return lfuse_plan_run(plan, s, BINDINGS(BIND("in", in), lfuse_bind_scalar("scale", scale), BIND("out", out)));
 }
 
 static inline lfuse_status run_relu(lfuse_plan *plan, lfuse_stream *s, lfuse_tensor *operand, lfuse_tensor *result)
 {
-    lfuse_binding b[] = {lfuse_bind_tensor("operand", operand), lfuse_bind_tensor("result", result)};
-    return lfuse_plan_run(plan, s, b, 2);
+    return lfuse_plan_run(plan, s, BINDINGS(BIND("operand", operand), BIND("result", result)));
 }
 
 /* y = scale x + 1, z = relu(y), recorded. The plans are destroyed: the recording holds what it needs. */
 static inline lfuse_recording *record_two_steps(double scale)
 {
     lfuse_plan *scaling = new_scaling_plan(), *relu;
-    ck_ok(relu_plan(dev, &relu));
-    ck_ok(lfuse_record_begin(stream));
-    ck_ok(run_scaling(scaling, stream, x, scale, y));
-    ck_ok(run_relu(relu, stream, y, z));
+    OK(relu_plan(dev, &relu));
+    OK(lfuse_record_begin(stream));
+    OK(run_scaling(scaling, stream, x, scale, y));
+    OK(run_relu(relu, stream, y, z));
     lfuse_recording *recording = new_recording(stream);
     drop(scaling);
     lfuse_plan_destroy(relu);
@@ -111,7 +108,7 @@ static inline float relu_of(float v)
 static inline void check_result(lfuse_tensor *t, float scale, const char *what)
 {
     float got[N];
-    ck_ok(lfuse_tensor_read(t, NULL, got));
+    OK(lfuse_tensor_read(t, NULL, got));
     for (int i = 0; i < N; i++)
         ck_assert_msg(got[i] == relu_of(scale * values[i] + 1), "%s: element %d is %g", what, i, got[i]);
 }

@@ -21,7 +21,7 @@ static inline uint64_t replays(void)
 static inline lfuse_plan *chain(unsigned disable)
 {
     const lfuse_size n = lfuse_size_var(g, "n", 1, N);
-    const lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 1, LFUSE_DIMS(n));
+    const lfuse_value x = lfuse_input(g, "x", F32(n));
 
     lfuse_output(g, "y", lfuse_relu(lfuse_add(lfuse_mul(x, lfuse_scalar(g, "scale")), lfuse_constant(g, 1))));
     return plan_with(ALONE | disable);
@@ -29,10 +29,8 @@ static inline lfuse_plan *chain(unsigned disable)
 
 static inline lfuse_status run_chain(lfuse_plan *plan, lfuse_stream *s, lfuse_tensor *x, lfuse_tensor *y, double scale)
 {
-    const lfuse_binding b[] = { lfuse_bind_tensor("x", x), lfuse_bind_tensor("y", y),
-                                lfuse_bind_scalar("scale", scale) };
 
-    return lfuse_plan_run(plan, s, b, 3);
+    return lfuse_plan_run(plan, s, BINDINGS(BIND("x", x), BIND("y", y), lfuse_bind_scalar("scale", scale)));
 }
 
 /* Of x = 0, 1, ... */

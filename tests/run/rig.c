@@ -7,13 +7,6 @@ lfuse_device *dev;
 lfuse_stream *stream;
 lfuse_graph *g;
 
-void rig_check_failure(lfuse_status is, lfuse_status wanted, const char *call)
-{
-    ck_assert_msg(is == wanted, "%s gives %s (%s), not %s", call, lfuse_status_name(is), lfuse_last_error(),
-                  lfuse_status_name(wanted));
-    ck_assert_str_ne(lfuse_last_error(), "");
-}
-
 static void open_all(void)
 {
     lfuse__registry_extra(&lfuse__stub_backend);
@@ -172,21 +165,19 @@ lfuse_plan *plan_by(lfuse_provider provider, unsigned disable)
 void dense_graph(void)
 {
     lfuse_size batch = lfuse_size_var(g, "batch", 0, 400);
-    lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(batch, 8));
-    lfuse_value w = lfuse_frozen(g, "w", LFUSE_F32, 2, LFUSE_DIMS(8, 6)), b = lfuse_frozen(g, "b", LFUSE_F32, 1,
-        LFUSE_DIMS(6));
+    lfuse_value x = lfuse_input(g, "x", F32(batch, 8));
+    lfuse_value w = lfuse_frozen(g, "w", F32(8, 6)), b = lfuse_frozen(g, "b", F32(6));
 
     lfuse_output(g, "y", lfuse_relu(lfuse_add(lfuse_matmul(x, w), b)));
 }
 
 void check_dense(lfuse_plan *plan, int64_t batch, uint64_t count)
 {
-    lfuse_tensor *tx = ramp(2, SHAPE(batch, 8), -1, 0.01f), *tw = ramp(2, SHAPE(8, 6), -2, 0.1f);
-    lfuse_tensor *tb = ramp(1, SHAPE(6), 1, -0.5f), *ty = tensor(2, SHAPE(batch, 6));
+    lfuse_tensor *tx = ramp(SHAPE(batch, 8), -1, 0.01f), *tw = ramp(SHAPE(8, 6), -2, 0.1f);
+    lfuse_tensor *tb = ramp(SHAPE(6), 1, -0.5f), *ty = tensor(SHAPE(batch, 6));
     const uint64_t before = launches();
 
-    OK(lfuse_plan_run(plan, stream, BINDINGS(lfuse_bind_tensor("x", tx), lfuse_bind_tensor("w", tw),
-                                             lfuse_bind_tensor("b", tb), lfuse_bind_tensor("y", ty))));
+    RUN(plan, stream, BIND("x", tx), BIND("w", tw), BIND("b", tb), BIND("y", ty));
     if (count != ANY) ck_assert_uint_eq(launches() - before, count);
     const float *y = values(ty);
     for (int64_t i = 0; i < batch; i++)
@@ -208,9 +199,8 @@ bool run_dense(lfuse_plan *plan)
     for (int i = 0; i < 4 && good; i++)
         good = !lfuse_tensor_create(dev, LFUSE_F32, i == 2 ? 1 : 2, shapes[i], &t[i]) && !lfuse_tensor_fill(t[i], s, 1);
     if (good) {
-        const lfuse_binding b[] = { lfuse_bind_tensor("x", t[0]), lfuse_bind_tensor("w", t[1]),
-                                    lfuse_bind_tensor("b", t[2]), lfuse_bind_tensor("y", t[3]) };
-        good = !lfuse_plan_run(plan, s, b, 4) && !lfuse_stream_synchronize(s);
+        good = !lfuse_plan_run(plan, s, BINDINGS(BIND("x", t[0]), BIND("w", t[1]), BIND("b", t[2]),
+                                                 BIND("y", t[3]))) && !lfuse_stream_synchronize(s);
     }
     for (int i = 0; i < 4; i++) lfuse_tensor_destroy(t[i]);
     lfuse_stream_destroy(s);

@@ -10,8 +10,6 @@
 #include "tests/support/main.h"
 #include "tests/support/objects.h"
 
-#define OK(call) ck_assert_msg((call) == LFUSE_OK, "%s: %s", #call, lfuse_last_error())
-#define FAILS(status, call) rig_check_failure((call), status, #call)
 /* So many launches make this one call. */
 #define LAUNCHES(count, call)                                                                                          \
     do {                                                                                                               \
@@ -19,7 +17,6 @@
         call;                                                                                                          \
         ck_assert_uint_eq(launches() - launched_, count);                                                              \
     } while (0)
-#define SHAPE(...) ((const int64_t[]){__VA_ARGS__})
 #define NEAR(a, b) ck_assert_msg(fabs((double)(a) - (double)(b)) <= 1e-5 * (1 + fabs((double)(b))), "%g is not %g",    \
                                  (double)(a), (double)(b))
 
@@ -44,9 +41,15 @@ void reopen_stub_as(int form);
  * each with a stream, without a graph. Returns how many there are.
  */
 int on_each_device(void (*work)(void));
+/* A test of them all, which is skipped where there is none. */
+#define TEST_ON_MACHINE(name)                                                                                          \
+    static void on_a_device_##name(void);                                                                              \
+    TEST(name)                                                                                                         \
+    {                                                                                                                  \
+        if (!on_each_device(on_a_device_##name)) TEST_SKIP("no device on this machine");                               \
+    }                                                                                                                  \
+    static void on_a_device_##name(void)
 
-/* The call gave this status, and a message. */
-void rig_check_failure(lfuse_status is, lfuse_status wanted, const char *call);
 uint64_t launches(void);
 uint64_t compiles(void);
 uint64_t programs(void); /* that were built, or loaded from disk */

@@ -5,7 +5,6 @@
 
 lfuse_device *device;
 lfuse_stream *stream;
-char device_name[32];
 
 enum { GUARD = 3 };
 static const double guard = 77;

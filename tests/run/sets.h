@@ -13,11 +13,8 @@
 #include "tests/support/main.h"
 #include "tests/support/objects.h"
 
-#define OK(call) ck_assert_msg((call) == LFUSE_OK, "%s: %s: %s", device_name, #call, lfuse_last_error())
-
 extern lfuse_device *device;
 extern lfuse_stream *stream;
-extern char device_name[32];
 
 /* A test's body for every device: the stub by slots and items, the stub by addresses and lanes, then those found. */
 void on_every_device(void (*test)(void));

@@ -7,16 +7,13 @@
 #include "tests/stub/faults.h"
 #include "tests/support/main.h"
 #include "tests/support/objects.h"
-#include "tests/support/status.h"
-
-#define DIMS(...) ((const int64_t[]){__VA_ARGS__})
 
 static lfuse_device *dev;
 
 static inline void begin(void)
 {
     test_stub_begin();
-    ck_ok(lfuse_device_open("stub:0", &dev));
+    OK(lfuse_device_open("stub:0", &dev));
 }
 
 /* The teardown of tests that begin, and of others. */

@@ -25,6 +25,16 @@ typedef struct report {
     int silent;              /* seconds without a line after which the child was ended, or 0 */
 } report;
 
+char device_name[32];
+
+const char *test_at(void)
+{
+    static char at[sizeof device_name + 2];
+
+    snprintf(at, sizeof at, "%s%s", device_name, *device_name ? ": " : "");
+    return at;
+}
+
 void test_skipped(const char *format, ...)
 {
     va_list arguments;

@@ -27,6 +27,9 @@ typedef struct test_place {
 /* Two arguments: an array of these bindings, and how many they are. */
 #define BINDINGS(...)                                                                                                  \
     (const lfuse_binding[]){__VA_ARGS__}, (int)(sizeof((const lfuse_binding[]){__VA_ARGS__}) / sizeof(lfuse_binding))
+/* A tensor or a list by its name; a run with such bindings. */
+#define BIND(name, to) _Generic((to), lfuse_tensor *: lfuse_bind_tensor, lfuse_list *: lfuse_bind_list)(name, to)
+#define RUN(plan, stream, ...) OK(lfuse_plan_run(plan, stream, BINDINGS(__VA_ARGS__)))
 #define new_instance(...) objects_instance(TEST_HERE, __VA_ARGS__)
 #define new_recording(stream) objects_recording(TEST_HERE, stream) /* ends it */
 #define new_optimizer(...) objects_optimizer(TEST_HERE, __VA_ARGS__)

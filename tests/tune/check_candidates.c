@@ -73,26 +73,26 @@ TEST(the_faster_way_is_taken)
 /* Layers that differ in names alone are one choice. */
 TEST(names_do_not_count)
 {
-    lfuse_value x = lfuse_input(g, "x", LFUSE_F32, 2, LFUSE_DIMS(4, 32));
+    lfuse_value x = lfuse_input(g, "x", F32(4, 32));
     char name[2][8];
-    lfuse_tensor *tx = ramp(2, SHAPE(4, 32), 0, 1), *tw = ramp(2, SHAPE(32, 32), -1, 0.1f);
-    lfuse_tensor *tb = ramp(1, SHAPE(32), 1, 1), *ty = tensor(2, SHAPE(4, 32));
+    lfuse_tensor *tx = ramp(SHAPE(4, 32), 0, 1), *tw = ramp(SHAPE(32, 32), -1, 0.1f);
+    lfuse_tensor *tb = ramp(SHAPE(32), 1, 1), *ty = tensor(SHAPE(4, 32));
     lfuse_binding bind[12];
     int n = 0;
 
     slow_epilogue();
-    bind[n++] = lfuse_bind_tensor(NULL, tx);
+    bind[n++] = BIND(NULL, tx);
     for (int i = 0; i < 5; i++) {
         snprintf(name[0], sizeof name[0], "w%d", i);
         snprintf(name[1], sizeof name[1], "b%d", i);
-        lfuse_value w = lfuse_input(g, name[0], LFUSE_F32, 2, LFUSE_DIMS(32, 32));
-        lfuse_value b = lfuse_input(g, name[1], LFUSE_F32, 1, LFUSE_DIMS(32));
+        lfuse_value w = lfuse_input(g, name[0], F32(32, 32));
+        lfuse_value b = lfuse_input(g, name[1], F32(32));
         x = lfuse_relu(lfuse_add(lfuse_matmul(x, w), b));
-        bind[n++] = lfuse_bind_tensor(NULL, tw);
-        bind[n++] = lfuse_bind_tensor(NULL, tb);
+        bind[n++] = BIND(NULL, tw);
+        bind[n++] = BIND(NULL, tb);
     }
     lfuse_output(g, "y", x);
-    bind[n++] = lfuse_bind_tensor(NULL, ty);
+    bind[n++] = BIND(NULL, ty);
     lfuse_plan *plan = plan_of(LFUSE_EFFORT_MEASURE);
     OK(lfuse_plan_run(plan, stream, bind, n));
     /* The first layer reads and the last one writes what is bound; the three between, buffers. */
@@ -102,16 +102,15 @@ TEST(names_do_not_count)
 /* What is updated, and read, is the user's once: candidates are measured in memory of their own. */
 TEST(an_update_happens_once)
 {
-    lfuse_tensor *a = ramp(2, SHAPE(4, 8), 0, 1), *b = ramp(2, SHAPE(8, 6), 0, 1);
-    lfuse_tensor *wide = ramp(2, SHAPE(4, 12), 0, 1);
-    lfuse_value vc = lfuse_input(g, "c", LFUSE_F32, 2, LFUSE_DIMS(4, 6));
+    lfuse_tensor *a = ramp(SHAPE(4, 8), 0, 1), *b = ramp(SHAPE(8, 6), 0, 1);
+    lfuse_tensor *wide = ramp(SHAPE(4, 12), 0, 1);
+    lfuse_value vc = lfuse_input(g, "c", F32(4, 6));
 
-    lfuse_update(vc, lfuse_relu(lfuse_add(vc, lfuse_matmul(lfuse_input(g, "a", LFUSE_F32, 2, LFUSE_DIMS(4, 8)),
-                                                            lfuse_input(g, "b", LFUSE_F32, 2, LFUSE_DIMS(8, 6))))));
-    lfuse_tensor *c = new_view(wide, 2, SHAPE(4, 6), SHAPE(-12, 2), 36); /* from the last row up */
+    lfuse_update(vc, lfuse_relu(lfuse_add(vc, lfuse_matmul(lfuse_input(g, "a", F32(4, 8)),
+                                                            lfuse_input(g, "b", F32(8, 6))))));
+    lfuse_tensor *c = new_view(wide, SHAPE(4, 6), LFUSE_DIMS(-12, 2), 36); /* from the last row up */
     lfuse_plan *plan = plan_of(LFUSE_EFFORT_MEASURE);
-    OK(lfuse_plan_run(plan, stream, BINDINGS(lfuse_bind_tensor("a", a), lfuse_bind_tensor("b", b),
-                                             lfuse_bind_tensor("c", c))));
+    RUN(plan, stream, BIND("a", a), BIND("b", b), BIND("c", c));
     ck_assert_ptr_null(strstr(heard, "not measured"));
     const float *v = values(wide);
     for (int i = 0; i < 4; i++)
@@ -158,7 +157,7 @@ TEST(no_memory_for_a_trial)
 {
     dense_graph();
     slow_epilogue();
-    drop(ramp(1, SHAPE(1), 0, 1)); /* which makes the device's own stream */
+    drop(ramp(SHAPE(1), 0, 1)); /* which makes the device's own stream */
     {
         lfuse_plan *plan = plan_of(LFUSE_EFFORT_MEASURE);
         lfuse__stub_fail(LFUSE__STUB_stream_create, 1, false, LFUSE_ERR_DEVICE_MEMORY);
@@ -195,14 +194,13 @@ TEST(failing_calls)
     dense_graph();
     for (size_t i = 0; i < sizeof slots / sizeof slots[0]; i++)
         for (uint64_t n = 1; n < 20; n += 1 + n / 4) {
-            lfuse_tensor *tx = ramp(2, SHAPE(4, 8), -1, 0.01f), *tw = ramp(2, SHAPE(8, 6), -2, 0.1f);
-            lfuse_tensor *tb = ramp(1, SHAPE(6), 1, -0.5f), *ty = tensor(2, SHAPE(4, 6));
-            const lfuse_binding b[] = { lfuse_bind_tensor("x", tx), lfuse_bind_tensor("w", tw),
-                                        lfuse_bind_tensor("b", tb), lfuse_bind_tensor("y", ty) };
+            lfuse_tensor *tx = ramp(SHAPE(4, 8), -1, 0.01f), *tw = ramp(SHAPE(8, 6), -2, 0.1f);
+            lfuse_tensor *tb = ramp(SHAPE(6), 1, -0.5f), *ty = tensor(SHAPE(4, 6));
             unlink(file);
             lfuse_plan *plan = plan_of(LFUSE_EFFORT_MEASURE);
             lfuse__stub_fail(slots[i], n, false, LFUSE_ERR_DEVICE);
-            lfuse_status status = lfuse_plan_run(plan, stream, b, 4);
+            lfuse_status status = lfuse_plan_run(plan, stream, BINDINGS(BIND("x", tx), BIND("w", tw), BIND("b", tb),
+                                                                        BIND("y", ty)));
             lfuse__stub_no_failure();
             if (status) ck_assert_str_ne(lfuse_last_error(), "");
             drop(tx), drop(tw), drop(tb), drop(ty);

@@ -91,8 +91,7 @@ TEST(export_and_import)
     int64_t count = 77;
 
     snprintf(other, sizeof other, "%s/other", base);
-    FAILS(LFUSE_ERR_IO, lfuse_wisdom_import(dev, other, &count));
-    ck_says("there is no such file");
+    SAYS(LFUSE_ERR_IO, lfuse_wisdom_import(dev, other, &count), "there is no such file");
     ck_assert_int_eq(count, 77);
     fastest(3);
     check_chosen(LFUSE_EFFORT_MEASURE, 4, 3, true);
@@ -135,8 +134,7 @@ TEST(a_refused_import)
         ck_assert_int_eq(stat(other, &st), 0);
         ck_assert_int_eq(truncate(other, st.st_size - 1), 0);
     }
-    FAILS(LFUSE_ERR_IO, lfuse_wisdom_import(dev, other, &count));
-    ck_says("is cut short");
+    SAYS(LFUSE_ERR_IO, lfuse_wisdom_import(dev, other, &count), "is cut short");
     FAILS(LFUSE_ERR_IO, lfuse_wisdom_export(dev, other));
     write_text(other, "libfuse wisdom 3\n");
     FAILS(LFUSE_ERR_UNSUPPORTED, lfuse_wisdom_import(dev, other, &count));
@@ -186,9 +184,8 @@ static void *measure_a_product(void *data)
         j->good = !lfuse_tensor_create(j->device, LFUSE_F32, i == 2 ? 1 : 2, shapes[i], &t[i]) &&
                   !lfuse_tensor_fill(t[i], s, 1);
     if (j->good) {
-        const lfuse_binding b[] = { lfuse_bind_tensor("x", t[0]), lfuse_bind_tensor("w", t[1]),
-                                    lfuse_bind_tensor("b", t[2]), lfuse_bind_tensor("y", t[3]) };
-        j->good = !lfuse_plan_run(j->plan, s, b, 4) && !lfuse_stream_synchronize(s);
+        j->good = !lfuse_plan_run(j->plan, s, BINDINGS(BIND("x", t[0]), BIND("w", t[1]), BIND("b", t[2]),
+                                                       BIND("y", t[3]))) && !lfuse_stream_synchronize(s);
     }
     if (j->good) j->good = !lfuse_wisdom_export(j->device, NULL);
     for (int i = 0; i < 4; i++) lfuse_tensor_destroy(t[i]);
