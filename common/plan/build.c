@@ -96,6 +96,20 @@ static lfuse_status not_affine(int32_t node)
 }
 
 /* Operands are compared as bytes. */
+void lfuse__operand_place(const lfuse__home *home, lfuse_type type, const lfuse__view *walk, lfuse__operand *o)
+{
+    memset(o, 0, sizeof *o);
+    o->place = home->place;
+    o->index = home->index;
+    o->type = type;
+    o->gathered = walk->gathered;
+    o->rank = walk->rank;
+    memcpy(o->axis, walk->axis, sizeof o->axis);
+    memcpy(o->shape, walk->shape, sizeof o->shape);
+    memcpy(o->offset, walk->offset, sizeof o->offset);
+    memcpy(o->step, walk->step, sizeof o->step);
+}
+
 static void describe(lfuse__builder *b, const lfuse__home *home, int32_t like, const lfuse__view *walk,
                      lfuse__operand *o)
 {
@@ -106,17 +120,8 @@ static void describe(lfuse__builder *b, const lfuse__home *home, int32_t like, c
         if (!lfuse__view_compose(b->d, walk, like, &home->view, &within)) b->status = not_affine(like);
         walk = &within;
     }
-    memset(o, 0, sizeof *o);
-    o->place = home->place;
-    o->index = home->index;
+    lfuse__operand_place(home, (lfuse_type)n->type, walk, o);
     o->span = lfuse__draft_span(n);
-    o->type = (lfuse_type)n->type;
-    o->gathered = walk->gathered;
-    o->rank = walk->rank;
-    memcpy(o->axis, walk->axis, sizeof o->axis);
-    memcpy(o->shape, walk->shape, sizeof o->shape);
-    memcpy(o->offset, walk->offset, sizeof o->offset);
-    memcpy(o->step, walk->step, sizeof o->step);
 }
 
 /* `at`: the register that is looked up, or -1. */

@@ -441,6 +441,8 @@ lfuse_status lfuse__make_region(lfuse__draft *d, const lfuse__unit *u, lfuse__st
 lfuse_status lfuse__make_copy(lfuse__draft *d, const lfuse__unit *u, lfuse__stage *stage);    /* rows.c */
 lfuse_status lfuse__make_product(lfuse__draft *d, const lfuse__unit *u, lfuse__stage *stage); /* product.c */
 lfuse_status lfuse__make_scatter(lfuse__draft *d, const lfuse__unit *u, lfuse__stage *stage); /* scatter_step.c */
+/* build.c: sets *o to an operand that lies in a home, which holds the type, and is walked so; its span is TENSOR. */
+void lfuse__operand_place(const lfuse__home *home, lfuse_type type, const lfuse__view *walk, lfuse__operand *o);
 /* product.c: sets *o to an operand of a step that has no builder: the value `base` in its home, walked so. */
 lfuse_status lfuse__draft_operand_at(lfuse__draft *d, int32_t base, const lfuse__home *home, const lfuse__view *walk,
                                      lfuse__operand *o);

@@ -22,20 +22,6 @@
 
 #include "common/base/error.h"
 
-static void place_at(const lfuse__home *home, lfuse_type type, const lfuse__view *walk, lfuse__operand *o)
-{
-    memset(o, 0, sizeof *o);
-    o->place = home->place;
-    o->index = home->index;
-    o->type = type;
-    o->gathered = -1;
-    o->rank = walk->rank;
-    memcpy(o->axis, walk->axis, sizeof o->axis);
-    memcpy(o->shape, walk->shape, sizeof o->shape);
-    memcpy(o->offset, walk->offset, sizeof o->offset);
-    memcpy(o->step, walk->step, sizeof o->step);
-}
-
 lfuse_status lfuse__draft_operand_at(lfuse__draft *d, int32_t base, const lfuse__home *home, const lfuse__view *walk,
                                      lfuse__operand *o)
 {
@@ -46,7 +32,7 @@ lfuse_status lfuse__draft_operand_at(lfuse__draft *d, int32_t base, const lfuse_
     if (n->name < 0 && home->sliced && !lfuse__view_compose(d, walk, base, &home->view, &v))
         return lfuse__error(LFUSE_ERR_UNSUPPORTED, "value %d of a plan is walked in a way that no step can",
                             (int)base);
-    place_at(n->name >= 0 ? &bound : home, (lfuse_type)n->type, &v, o);
+    lfuse__operand_place(n->name >= 0 ? &bound : home, (lfuse_type)n->type, &v, o);
     o->span = lfuse__draft_span(n);
     return LFUSE_OK;
 }
@@ -164,7 +150,7 @@ static lfuse_status widen_operand(lfuse__draft *d, int32_t matmul, int i, lfuse_
     lfuse__builder_store_type(b, reg, &wide, base, LFUSE_F32);
     status = lfuse__builder_finish(b, LFUSE__STEP_POINTWISE, cast);
     cast->prepare = frozen;
-    place_at(&wide, LFUSE_F32, &walk, o);
+    lfuse__operand_place(&wide, LFUSE_F32, &walk, o);
     return status;
 }
 
