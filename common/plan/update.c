@@ -96,7 +96,7 @@ static lfuse_status give_memory_to_read(lfuse__draft *d, int32_t node, int32_t r
     for (i = 0; i < lfuse__draft_node(d, node)->nin; i++) {
         const int32_t base = lfuse__draft_base(d, node, i);
         if (!lfuse__draft_computes(d, base) || d->nodes[base].inlined) continue;
-        if (lfuse__draft_node(d, base)->kind == LFUSE__MATMUL) continue; /* unless it has a tail: see plan.c */
+        if (lfuse__draft_node(d, base)->kind == LFUSE__MATMUL) continue; /* unless it has a tail: units.c */
         if (d->nodes[base].region >= 0 && d->nodes[base].region == region) continue;
         if (d->nodes[base].recomputed) {
             LFUSE__TRY(give_memory_to_read(d, base, -1));

@@ -7,22 +7,28 @@
 
 #include <string.h>
 
-void lfuse__view_identity(const lfuse__draft *d, int32_t node, lfuse__view *v)
+/* All memory of the base in order, seen in a shape. */
+static void in_order(int32_t base, int rank, const lfuse_size *shape, lfuse__view *v)
 {
-    const lfuse__node *n = lfuse__draft_node(d, node);
     int i;
 
     memset(v, 0, sizeof *v);
     memset(v->axis, -1, sizeof v->axis);
-    v->base = node;
+    v->base = base;
     v->gathered = -1;
-    if (n->list) return;
-    v->rank = n->rank;
-    for (i = 0; i < n->rank; i++) {
+    v->rank = (int8_t)rank;
+    for (i = 0; i < rank; i++) {
         v->axis[i] = (int8_t)i;
-        v->shape[i] = n->shape[i];
+        v->shape[i] = shape[i];
         v->step[i] = 1;
     }
+}
+
+void lfuse__view_identity(const lfuse__draft *d, int32_t node, lfuse__view *v)
+{
+    const lfuse__node *n = lfuse__draft_node(d, node);
+
+    in_order(node, n->list ? 0 : n->rank, n->shape, v);
 }
 
 bool lfuse__match_axes(int rank_a, const lfuse_size *a, int rank_b, const lfuse_size *b, int8_t match[LFUSE_MAX_RANK])
@@ -221,21 +227,9 @@ static bool reshape(const lfuse__draft *d, const lfuse__view *v, int from_rank, 
 {
     lfuse__view seen = *v;
     lfuse__group at = { 0, 0, 0, 0 };
-    int i;
 
     if (linear(v, from_rank, from)) {
-        if (unsqueeze(v, to_rank, to, out)) return true;
-        memset(&seen, 0, sizeof seen);
-        memset(seen.axis, -1, sizeof seen.axis);
-        seen.base = v->base;
-        seen.gathered = -1;
-        seen.rank = (int8_t)to_rank;
-        for (i = 0; i < to_rank; i++) {
-            seen.axis[i] = (int8_t)i;
-            seen.shape[i] = to[i];
-            seen.step[i] = 1;
-        }
-        *out = seen;
+        if (!unsqueeze(v, to_rank, to, out)) in_order(v->base, to_rank, to, out);
         return true;
     }
     do {
