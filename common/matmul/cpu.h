@@ -37,8 +37,8 @@ void lfuse__cpu_put_functions(const void *cpu_text, int which, int indent);
 void lfuse__cpu_put_block(const void *cpu_text, int which, int indent);
 /*
  * cpu_prologue.c: puts the part of an operand that its prologue computes, `depth` of k, from `at` on, in the type of
- * the sums: A's `rows` rows from `row` on, to made_a; or B's panel at column `j` of the block, to made_b, or, where B
- * is not transposed, to the panel. Rows lie as they would be stored, pitch_a or pitch_b elements apart.
+ * the sums: A's `rows` rows from `row` on, to computed_a; or B's panel at column `j` of the block, to computed_b, or,
+ * where B is not transposed, to the panel. Rows lie as they would be stored, pitch_a or pitch_b elements apart.
  */
 void lfuse__cpu_put_prologue(const void *cpu_text, int operand, int indent);
 

@@ -134,8 +134,8 @@ static void put_epilogue(const void *context, int which, int indent)
 
 void lfuse__cpu_put_block(const void *cpu_text, int which, int indent)
 {
-    static const lfuse__place places[] = {{"MAKE_A", lfuse__cpu_put_prologue, LFUSE__PRODUCT_A},
-                                          {"MAKE_B", lfuse__cpu_put_prologue, LFUSE__PRODUCT_B},
+    static const lfuse__place places[] = {{"COMPUTE_A", lfuse__cpu_put_prologue, LFUSE__PRODUCT_A},
+                                          {"COMPUTE_B", lfuse__cpu_put_prologue, LFUSE__PRODUCT_B},
                                           {"EPILOGUE", put_epilogue, 0},
                                           {NULL, NULL, 0}};
     const lfuse__cpu_text *t = cpu_text;
@@ -149,7 +149,8 @@ void lfuse__cpu_put_block(const void *cpu_text, int which, int indent)
         {"A_TRANSPOSED", .number = p->ta}, {"B_TRANSPOSED", .number = p->tb}, {"DOTS", .number = along(c)},
         {"DIRECT", .number = direct_rows(c) > 0}, {"DIRECT_ROWS", .number = direct_rows(c)},
         {"A_PACKED", .number = p->prologue[LFUSE__PRODUCT_A] || a != p->sum},
-        {"A_MADE", .number = p->prologue[LFUSE__PRODUCT_A]}, {"B_MADE", .number = p->prologue[LFUSE__PRODUCT_B]},
+        {"A_COMPUTED", .number = p->prologue[LFUSE__PRODUCT_A]},
+        {"B_COMPUTED", .number = p->prologue[LFUSE__PRODUCT_B]},
         {NULL},
     };
 

@@ -41,8 +41,8 @@ static void put_a(const lfuse__cpu_text *x, int indent)
 {
     const bool transposed = x->t.k->product.ta;
 
-    if (transposed) put_part(x, indent, LFUSE__PRODUCT_A, "at", "row", "depth", "rows", "made_a", "pitch_a");
-    else put_part(x, indent, LFUSE__PRODUCT_A, "row", "at", "rows", "depth", "made_a", "pitch_a");
+    if (transposed) put_part(x, indent, LFUSE__PRODUCT_A, "at", "row", "depth", "rows", "computed_a", "pitch_a");
+    else put_part(x, indent, LFUSE__PRODUCT_A, "row", "at", "rows", "depth", "computed_a", "pitch_a");
 }
 
 static void put_b(const lfuse__cpu_text *x, int indent)
@@ -53,7 +53,7 @@ static void put_b(const lfuse__cpu_text *x, int indent)
     snprintf(count, sizeof count, "(int)(wide - j < %d ? wide - j : %d)", p->columns, p->columns);
     snprintf(panel, sizeof panel, "panels + j * depth * %u", lfuse__type_bytes(p->sum));
     snprintf(pitch, sizeof pitch, "%d", p->columns);
-    if (p->tb) put_part(x, indent, LFUSE__PRODUCT_B, "first_column + j", "at", count, "depth", "made_b", "pitch_b");
+    if (p->tb) put_part(x, indent, LFUSE__PRODUCT_B, "first_column + j", "at", count, "depth", "computed_b", "pitch_b");
     else put_part(x, indent, LFUSE__PRODUCT_B, "at", "first_column + j", "depth", count, panel, pitch);
 }
 

@@ -46,8 +46,8 @@ static void put_store(const void *context, int which, int indent)
 static void put_parts(const lfuse__tiles *t, const char *name)
 {
     static const lfuse__place places[] = {{"OPERANDS", put_operands, 0},
-                                          {"MAKE_WIDE", lfuse__skinny_put_wide, 0},
-                                          {"MAKE_SKINNY", lfuse__skinny_put_other, 0},
+                                          {"COMPUTE_WIDE", lfuse__skinny_put_wide, 0},
+                                          {"COMPUTE_SKINNY", lfuse__skinny_put_other, 0},
                                           {"STORE", put_store, 0},
                                           {NULL, NULL, 0}};
     const lfuse__skinny_text s = describe(t);
@@ -64,8 +64,8 @@ static void put_parts(const lfuse__tiles *t, const char *name)
         {"WTYPE", .word = lfuse__memory_word(wide)}, {"STYPE", .word = lfuse__memory_word(other)},
         {"WSIZE", .number = wide_size}, {"SSIZE", .number = other_size},
         {"WIDE_ALONG_K", .number = s.wide_k_contiguous},
-        {"SKINNY_ALONG_K", .number = s.other_k_contiguous}, {"WIDE_MADE", .number = s.wide_prologue},
-        {"SKINNY_MADE", .number = s.other_prologue}, {"WIDE_FIRST", .word = wide_first},
+        {"SKINNY_ALONG_K", .number = s.other_k_contiguous}, {"WIDE_COMPUTED", .number = s.wide_prologue},
+        {"SKINNY_COMPUTED", .number = s.other_prologue}, {"WIDE_FIRST", .word = wide_first},
         {"SKINNY_FIRST", .word = other_first}, {"DEPTH", .number = t->p->depth},
         {"BATCHED", .number = t->l.batch >= 0}, {"M", .number = t->l.m}, {"N", .number = t->l.n},
         {"K", .number = t->l.k}, {"PARTS", .number = t->l.own + LFUSE__TILES_PARTS},

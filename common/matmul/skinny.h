@@ -17,9 +17,9 @@ typedef struct lfuse__skinny_text {
 } lfuse__skinny_text;
 
 /*
- * Put, for a place of a kernel's text, operands that a prologue computes. put_wide sets made_[q * V + e] to element e
- * of vector q of the wide operand, at l along k and `at` along the other axis, and to 0 beyond the end of k. put_other
- * sets f, the elements of the short side, as for an operand in memory.
+ * Put, for a place of a kernel's text, operands that a prologue computes. put_wide sets computed_[q * V + e] to element
+ * e of vector q of the wide operand, at l along k and `at` along the other axis, and to 0 beyond the end of k.
+ * put_other sets f, the elements of the short side, as for an operand in memory.
  */
 void lfuse__skinny_put_wide(const void *skinny_text, int which, int indent);
 void lfuse__skinny_put_other(const void *skinny_text, int which, int indent);

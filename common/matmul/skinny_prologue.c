@@ -62,7 +62,7 @@ static void put_arrays(const lfuse__skinny_text *s, const lfuse__text *t, int in
     }
 }
 
-/* made_ of what put_vectors has loaded. */
+/* computed_ of what put_vectors has loaded. */
 static void put_work(const lfuse__skinny_text *s, const lfuse__text *t, int indent)
 {
     lfuse__put(s->out, 0, "#pragma unroll");
@@ -80,7 +80,7 @@ static void put_work(const lfuse__skinny_text *s, const lfuse__text *t, int inde
                        o->inner == LFUSE__STRIDE_REPEAT ? "u" : "i_");
     }
     lfuse__put_slice(t, indent + 1, s->wide_prologue - 1, "");
-    lfuse__put(s->out, indent + 1, "made_[i_] = r%d;", s->wide_prologue - 1);
+    lfuse__put(s->out, indent + 1, "computed_[i_] = r%d;", s->wide_prologue - 1);
     lfuse__put(s->out, indent, "}");
 }
 
@@ -90,7 +90,7 @@ void lfuse__skinny_put_wide(const void *skinny_text, int which, int indent)
     lfuse__text t;
     (void)which;
     lfuse__product_text_prologue(&s->t->t, s->wide, &t);
-    lfuse__put(s->out, indent, "S_%s made_[%d];", s->t->sum, s->v * s->v);
+    lfuse__put(s->out, indent, "S_%s computed_[%d];", s->t->sum, s->v * s->v);
     lfuse__put(s->out, indent, "if (wide_vectors && l + %d <= k) {", s->v);
     put_arrays(s, &t, indent + 1);
     lfuse__put(s->out, 0, "#pragma unroll");
@@ -107,12 +107,12 @@ void lfuse__skinny_put_wide(const void *skinny_text, int which, int indent)
     lfuse__put(s->out, indent + 1, "for (int i_ = 0; i_ < %d; i_++) {", s->v * s->v);
     lfuse__put(s->out, indent + 2, "const u32 outer = %s + i_ / %d, inner = %s + i_ %% %d;",
                s->wide_k_contiguous ? "at" : "l", s->v, s->wide_k_contiguous ? "l" : "at", s->v);
-    lfuse__put(s->out, indent + 2, "made_[i_] = ZERO_%s;", s->t->sum);
+    lfuse__put(s->out, indent + 2, "computed_[i_] = ZERO_%s;", s->t->sum);
     lfuse__put(s->out, indent + 2, "if (%s < %s && %s < k) {", s->wide_k_contiguous ? "outer" : "inner", s->length,
                s->wide_k_contiguous ? "inner" : "outer");
     put_elements(s, &t, indent + 3, "outer", "inner");
     lfuse__put_slice(&t, indent + 3, s->wide_prologue - 1, "");
-    lfuse__put(s->out, indent + 3, "made_[i_] = r%d;", s->wide_prologue - 1);
+    lfuse__put(s->out, indent + 3, "computed_[i_] = r%d;", s->wide_prologue - 1);
     lfuse__put(s->out, indent + 2, "}");
     lfuse__put(s->out, indent + 1, "}");
     lfuse__put(s->out, indent, "}");
