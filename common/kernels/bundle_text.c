@@ -69,7 +69,7 @@ static const char *argument(const char *text, int *number)
     return *end == ')' ? end + 1 : NULL;
 }
 
-static lfuse_status odd_text(const char *text)
+static lfuse_status unknown_text(const char *text)
 {
     return lfuse__error(LFUSE_ERR_UNSUPPORTED, "a kernel text that no bundle can take, at \"%.40s\"", text);
 }
@@ -81,11 +81,12 @@ static lfuse_status put_name(const rewriting *r, const char *name, size_t length
     int number;
     if (word || buffer) {
         *next = argument(*next, &number);
-        if (!*next || number < 0 || number >= (word ? r->at->words : r->part->k.noperands + 1)) return odd_text(name);
+        if (!*next || number < 0 || number >= (word ? r->at->words : r->part->k.noperands + 1))
+            return unknown_text(name);
         if (word) put_word(r, number);
         else put_buffer(r, number);
     } else if ((length == 5 && !strncmp(name, "GROUP", 5)) || (length == 6 && !strncmp(name, "GROUPS", 6))) {
-        if (strncmp(*next, "()", 2)) return odd_text(name);
+        if (strncmp(*next, "()", 2)) return unknown_text(name);
         lfuse__strbuf_add(r->out, length == 5 ? "group_" : "groups_");
         *next += 2;
     } else {
@@ -130,13 +131,13 @@ static bool same_name(const char *a, const char *b)
 
 static lfuse_status keep_local(rewriting *r, const char *line, size_t length)
 {
-    if (length >= LINE) return odd_text(line);
+    if (length >= LINE) return unknown_text(line);
     for (int i = 0; i < r->nlocals; i++) {
         if (strlen(r->locals[i]) == length && !memcmp(r->locals[i], line, length)) return LFUSE_OK;
         if (same_name(r->locals[i], line))
             return lfuse__error(LFUSE_ERR_UNSUPPORTED, "two kernels with local memory of unlike kinds share no launch");
     }
-    if (r->nlocals == LOCAL_LINES) return odd_text(line);
+    if (r->nlocals == LOCAL_LINES) return unknown_text(line);
     memcpy(r->locals[r->nlocals], line, length);
     r->locals[r->nlocals++][length] = '\0';
     return LFUSE_OK;
@@ -153,7 +154,7 @@ static bool is_begin(const char *text)
 static lfuse_status take_head(rewriting *r, const char *text)
 {
     unsigned group;
-    if (sscanf(text, "KERNEL(%*[a-z0-9_], %u,", &group) != 1) return odd_text(text);
+    if (sscanf(text, "KERNEL(%*[a-z0-9_], %u,", &group) != 1) return unknown_text(text);
     if (r->group && r->group != group)
         return lfuse__error(LFUSE_ERR_UNSUPPORTED, "groups of %u and %u work-items share no launch", r->group, group);
     r->group = group;
@@ -165,7 +166,7 @@ static lfuse_status rewrite(rewriting *r, const char *text)
     const char *end;
     for (bool head = true; *text; text = end, head = false) {
         end = strchr(text, '\n');
-        if (!end) return odd_text(text);
+        if (!end) return unknown_text(text);
         end++;
         if (head) LFUSE__TRY(take_head(r, text));
         else if (is_local(text)) LFUSE__TRY(keep_local(r, text, (size_t)(end - text)));

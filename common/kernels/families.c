@@ -21,7 +21,7 @@ const lfuse__kernel_family *lfuse__family_of(const lfuse__kernel_class *k)
 int lfuse__family_buffers(const lfuse__kernel_class *k, const lfuse__facts *facts)
 {
     const lfuse__kernel_family *f = lfuse__family_of(k);
-    return f->own_buffers ? lfuse__list_buffers(facts, f->own_buffers) : f->buffers(k);
+    return f->list_buffers ? lfuse__list_buffers(facts, f->list_buffers) : f->buffers(k);
 }
 
 lfuse_status lfuse__family_warm_up(const lfuse__kernel_class *k, const lfuse__facts *facts, lfuse__packed *packed)

@@ -34,9 +34,9 @@ typedef struct lfuse__kernel_family {
      * devices that compile when they are asked to, alone.
      */
     lfuse_status (*warm_up)(const lfuse__kernel_class *k, const lfuse__facts *facts, lfuse__packed *packed);
-    /* How many memory arguments. List kernels: own_buffers, which the blocks of the list's memory follow. */
+    /* Returns how many memory arguments a kernel has. Those of list kernels are list_buffers, and the blocks. */
     int (*buffers)(const lfuse__kernel_class *k);
-    int own_buffers;
+    int list_buffers;
     lfuse__carry carry; /* list kernels: which of them finds its members in the argument block */
     bool launches;      /* an operation always launches: without elements there is no operation */
     const char *late;   /* what a kernel is for that no plan has foreseen, in messages; NULL: other strides or sizes */

@@ -80,7 +80,7 @@ int lfuse__list_buffers(const lfuse__facts *facts, int own)
 }
 
 /* Tables; and of kernels that reduce, the scratch. */
-static int own_buffers(const lfuse__text *t)
+static int list_buffers(const lfuse__text *t)
 {
     return t->list.carry == LFUSE__CARRY_CHUNKS ? 2 : 3;
 }
@@ -130,7 +130,7 @@ static void put_other_blocks(const void *context, int j, int indent)
 {
     const lfuse__text *t = context;
     for (int s = 1; s < LFUSE__MAX_SLOTS; s++)
-        lfuse__put(t->out, indent, "if (slot_p%d == %d) p%d = BUFFER(%d);", j, s, j, own_buffers(t) + s);
+        lfuse__put(t->out, indent, "if (slot_p%d == %d) p%d = BUFFER(%d);", j, s, j, list_buffers(t) + s);
 }
 
 /*
@@ -148,7 +148,7 @@ void lfuse__put_list_operand(const lfuse__text *t, int indent, int j, const char
         {"CARRIED", .number = lfuse__class_list(t->k)->carried}, {"ARGUMENT", .word = lfuse__argument_word(l->facts)},
         {"PLACES", .number = lfuse__carried_first(t->k, l->carry, j)},
         {"FOLD", .number = l->carry == LFUSE__CARRY_FOLD}, {"ENTRIES", .number = LFUSE__MULTI_ADDRESSES_OFFSET},
-        {"MEMBERS", .number = LFUSE__MULTI_MEMBERS}, {"BLOCK", .number = own_buffers(t)}, {NULL}};
+        {"MEMBERS", .number = LFUSE__MULTI_MEMBERS}, {"BLOCK", .number = list_buffers(t)}, {NULL}};
     const lfuse__place places[] = {{"OTHER_BLOCKS", put_other_blocks, j}, {NULL}};
     lfuse__put_text(t->out, indent, lfuse__text_list_operand, parameters, places, t);
 }

@@ -312,18 +312,18 @@ static lfuse_status lines_warm_up(const lfuse__kernel_class *k, const lfuse__fac
 }
 
 const lfuse__kernel_family lfuse__family_partial = {
-    .emit = emit_partial, .key = lfuse__key_add_list, .warm_up = partial_warm_up, .own_buffers = 3,
+    .emit = emit_partial, .key = lfuse__key_add_list, .warm_up = partial_warm_up, .list_buffers = 3,
     .carry = LFUSE__CARRY_PARTIAL,
 };
 const lfuse__kernel_family lfuse__family_fold = {
-    .emit = emit_fold, .key = lfuse__key_add_list, .warm_up = fold_warm_up, .own_buffers = 3,
+    .emit = emit_fold, .key = lfuse__key_add_list, .warm_up = fold_warm_up, .list_buffers = 3,
     .carry = LFUSE__CARRY_FOLD,
 };
 const lfuse__kernel_family lfuse__family_lines = {
-    .emit = emit_lines, .key = lfuse__key_add_list, .warm_up = lines_warm_up, .own_buffers = 3,
+    .emit = emit_lines, .key = lfuse__key_add_list, .warm_up = lines_warm_up, .list_buffers = 3,
     .carry = LFUSE__CARRY_PARTIAL,
 };
 const lfuse__kernel_family lfuse__family_lines_fold = {
-    .emit = emit_lines_fold, .key = lfuse__key_add_list, .warm_up = lines_warm_up, .own_buffers = 3,
+    .emit = emit_lines_fold, .key = lfuse__key_add_list, .warm_up = lines_warm_up, .list_buffers = 3,
     .carry = LFUSE__CARRY_PARTIAL,
 };

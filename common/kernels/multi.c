@@ -178,5 +178,5 @@ static lfuse_status warm_up(const lfuse__kernel_class *k, const lfuse__facts *fa
 }
 
 const lfuse__kernel_family lfuse__family_multi = {
-    .emit = emit, .key = lfuse__key_add_list, .warm_up = warm_up, .own_buffers = 2, .carry = LFUSE__CARRY_CHUNKS,
+    .emit = emit, .key = lfuse__key_add_list, .warm_up = warm_up, .list_buffers = 2, .carry = LFUSE__CARRY_CHUNKS,
 };

@@ -32,7 +32,7 @@ static void put_file(const lfuse__team *t, int indent, int sweep, const char *te
     lfuse__parameter parameters[24] = {
         {"ITEMS", .number = t->size}, {"WIDTH", .number = t->width}, {"TEAMS", .number = t->size / t->width},
         {"EACH", .number = t->each}, {"OF_GROUP", .number = t->group}, {"STREAMS", .number = t->streams},
-        {"PARTIAL", .number = t->partial}, {"OWN_LANES", .number = t->parts * VECTOR}, {"PARTS", .number = t->parts},
+        {"PARTIAL", .number = t->partial}, {"ITEM_LANES", .number = t->parts * VECTOR}, {"PARTS", .number = t->parts},
     };
 
     for (int n = 9; own->name; n++) parameters[n] = *own++;

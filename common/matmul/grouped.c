@@ -195,6 +195,6 @@ static void key(const lfuse__kernel_class *k, lfuse__kernel_key *key)
 }
 
 const lfuse__kernel_family lfuse__family_grouped = {
-    .emit = lfuse__grouped_emit, .key = key, .warm_up = warm_up, .own_buffers = 3,
+    .emit = lfuse__grouped_emit, .key = key, .warm_up = warm_up, .list_buffers = 3,
     .carry = LFUSE__CARRY_PARTIAL,
 };

@@ -11,7 +11,7 @@ lfuse_status lfuse__kernel_warm_up(const lfuse__kernel_class *k, const lfuse__fa
     LFUSE__TRY(lfuse__family_warm_up(k, facts, &packed));
     args->groups = 1;
     args->group = packed.group;
-    args->nwords = f->own_buffers && lfuse__class_list(k)->carried ? lfuse__carried_words(k, f->carry) : packed.nwords;
+    args->nwords = f->list_buffers && lfuse__class_list(k)->carried ? lfuse__carried_words(k, f->carry) : packed.nwords;
     args->nbuffers = (unsigned)lfuse__family_buffers(k, facts);
     return LFUSE_OK;
 }
