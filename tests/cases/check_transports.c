@@ -103,10 +103,9 @@ static void check(int64_t count, const float *out, const float *out_sums)
 
 static void try_device(bool shared)
 {
-    lfuse_device_info info;
     lfuse_tensor *t[4];
 
-    OK(lfuse_device_get_info(dev, &info));
+    const lfuse_device_info info = info_of(dev);
     if (shared && !info.svm) {
         ck_assert_int_eq(lfuse_tensor_create_unified(dev, LFUSE_F32, 0, NULL, &t[0]), LFUSE_ERR_UNSUPPORTED);
         return;

@@ -148,10 +148,9 @@ TEST_CASE("clip", .before = open_devices, .after = close_devices)
 
 TEST_ON_DEVICES(one_norm_over_types, lfuse_device *device)
 {
-    lfuse_device_info info;
     groups x;
 
-    OK(lfuse_device_get_info(device, &info));
+    const lfuse_device_info info = info_of(device);
     for (int i = 0; i < MIXTURES; i += turn(device)) {
         lfuse_optimizer_options options = clipped(LFUSE_RULE_SGD, 0);
         if (has_f64(&mixtures[i], false) && !info.f64) continue;
@@ -188,9 +187,8 @@ static int64_t steps(lfuse_device *device, const mixture *of, lfuse_optimizer_op
 TEST_ON_DEVICES(levels_give_equal_bits, lfuse_device *device)
 {
     static double first[MIXTURES][MOST], got[MOST];
-    lfuse_device_info info;
 
-    OK(lfuse_device_get_info(device, &info));
+    const lfuse_device_info info = info_of(device);
     for (int i = 0; i < MIXTURES; i += turn(device)) {
         lfuse_optimizer_options options = clipped(LFUSE_RULE_ADAMW, 0);
         if (has_f64(&mixtures[i], false) && !info.f64) continue;
@@ -275,12 +273,11 @@ TEST_ON_DEVICES(scale_and_found_inf, lfuse_device *device)
     static double got[MOST], want[MOST];
     const lfuse_optimizer_options options = clipped(LFUSE_RULE_ADAMW, LFUSE_OPTIM_GRAD_SCALE | LFUSE_OPTIM_FOUND_INF);
     const lfuse_optimizer_options plain = clipped(LFUSE_RULE_ADAMW, 0);
-    lfuse_device_info info;
     lfuse_step_inputs inputs;
     int64_t counted;
     groups x, y;
 
-    OK(lfuse_device_get_info(device, &info));
+    const lfuse_device_info info = info_of(device);
     if (!info.f64) return;
     make(&x, device, of.count, of.types, &options);
     make(&y, device, of.count, of.types, &plain);
@@ -304,10 +301,9 @@ TEST_ON_DEVICES(replays, lfuse_device *device)
     static const mixture of = { 3, { LFUSE_F32, LFUSE_BF16, LFUSE_F32 }, LFUSE_TYPE_NONE, 0 };
     static double got[MOST], want[MOST];
     const lfuse_optimizer_options options = clipped(LFUSE_RULE_ADAMW, LFUSE_OPTIM_DEVICE_STEPS);
-    lfuse_device_info info;
     groups x;
 
-    OK(lfuse_device_get_info(device, &info));
+    const lfuse_device_info info = info_of(device);
     if (!info.f64) return;
     make(&x, device, of.count, of.types, &options);
     write_gradients(&x, 1, 1);

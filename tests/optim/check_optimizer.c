@@ -7,7 +7,9 @@
 
 /* ---- levels, lists and loops ---- */
 
-static void levels(lfuse_device *device)
+TEST_CASE("optimizer", .before = open_devices, .after = close_devices)
+
+TEST_ON_DEVICES(levels_give_equal_bits, lfuse_device *device)
 {
     static const lfuse_rule rules[] = { LFUSE_RULE_SGD, LFUSE_RULE_ADAMW, LFUSE_RULE_LAMB, LFUSE_RULE_NOVOGRAD };
     static double fused[ALL], other[ALL], of_fused[MOST_STATES * ALL], of_other[MOST_STATES * ALL];
@@ -25,10 +27,6 @@ static void levels(lfuse_device *device)
         }
     }
 }
-
-TEST_CASE("optimizer", .before = open_devices, .after = close_devices)
-
-TEST(levels_give_equal_bits) { on_every_device(levels); }
 
 TEST_ON_DEVICES(lists_equal_loops, lfuse_device *device)
 {
@@ -120,10 +118,9 @@ TEST_ON_DEVICES(states_in_shared_memory, lfuse_device *device)
     static double want[ALL], got[ALL];
     const lfuse_optimizer_options options = options_of(LFUSE_RULE_ADAM, LFUSE_OPTIM_PAGED);
     const lfuse_optimizer_options plain = options_of(LFUSE_RULE_ADAM, 0);
-    lfuse_device_info info;
     lfuse_optimizer *o;
 
-    OK(lfuse_device_get_info(device, &info));
+    const lfuse_device_info info = info_of(device);
     if (info.svm) {
         run(device, &plain, LFUSE_F32, MEMBERS, sizes, want, NULL);
         run(device, &options, LFUSE_F32, MEMBERS, sizes, got, NULL);
@@ -142,10 +139,9 @@ TEST_ON_DEVICES(states_are_aligned, lfuse_device *device)
 {
     lfuse_optimizer_options options = options_of(LFUSE_RULE_ADAM, LFUSE_OPTIM_PAGED);
     const unsigned char *first = NULL;
-    lfuse_device_info info;
     lfuse_tensor *state;
 
-    OK(lfuse_device_get_info(device, &info));
+    const lfuse_device_info info = info_of(device);
     if (!info.svm_concurrent) return;
     options.state_type = LFUSE_F16;
     model m = model_of(device, LFUSE_F32, LFUSE_F32, MEMBERS, sizes);

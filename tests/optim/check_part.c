@@ -2,7 +2,9 @@
 /* What steps go over: groups with their own numbers, states read out and put back, lists whose addresses move. */
 #include "tests/optim/run.h"
 
-static void groups(lfuse_device *device)
+TEST_CASE("part", .before = open_devices, .after = close_devices)
+
+TEST_ON_DEVICES(groups_of_two_types, lfuse_device *device)
 {
     static double together[ALL], want[ALL];
     static const int64_t second[2] = { 700, 5 };
@@ -47,10 +49,6 @@ static void groups(lfuse_device *device)
     FAILS(LFUSE_ERR_INVALID, lfuse_optimizer_step(o, a.stream, 1, gradients, NULL));
 }
 
-TEST_CASE("part", .before = open_devices, .after = close_devices)
-
-TEST(groups_of_two_types) { on_every_device(groups); }
-
 /*
  * Groups of one type in one launch, each with its own numbers, beside the numbers that are in device memory: the bits
  * of an optimizer for each.
@@ -72,10 +70,9 @@ TEST_ON_DEVICES(groups_of_one_type, lfuse_device *device)
     lfuse_optimizer *alone[GROUPS];
     lfuse_group group[GROUPS];
     model m[GROUPS], same_model[GROUPS];
-    lfuse_device_info info;
     uint64_t before = 0;
 
-    OK(lfuse_device_get_info(device, &info));
+    const lfuse_device_info info = info_of(device);
     for (size_t r = 0; r < sizeof cases / sizeof *cases; r++) {
         const lfuse_optimizer_options options = options_of(cases[r].rule, cases[r].switches | LFUSE_OPTIM_AVERAGE);
         if (cases[r].switches && !info.f64) continue;

@@ -2,15 +2,16 @@
 /* Numbers that a step reads on the device: its count, the rate, whether gradients overflowed, their scale. */
 #include "tests/optim/run.h"
 
+TEST_CASE("step", .before = open_devices, .after = close_devices)
+
 /* Count, rate and powers on the device give the host's bits; a step that found_inf stops changes nothing. */
-static void counted(lfuse_device *device)
+TEST_ON_DEVICES(counted_on_the_device, lfuse_device *device)
 {
     static const lfuse_rule rules[] = { LFUSE_RULE_ADAMW, LFUSE_RULE_NADAM, LFUSE_RULE_SGD };
     static double want[ALL], got[ALL], before[MOST_STATES * ALL], after[MOST_STATES * ALL];
-    lfuse_device_info info;
     int k;
 
-    OK(lfuse_device_get_info(device, &info));
+    const lfuse_device_info info = info_of(device);
     for (size_t i = 0; i < sizeof rules / sizeof *rules && info.f64; i++) {
         const lfuse_optimizer_options options = options_of(rules[i], LFUSE_OPTIM_FOUND_INF | LFUSE_OPTIM_LR_TENSOR |
                                                                          LFUSE_OPTIM_AVERAGE);
@@ -54,10 +55,6 @@ static void counted(lfuse_device *device)
     }
 }
 
-TEST_CASE("step", .before = open_devices, .after = close_devices)
-
-TEST(counted_on_the_device) { on_every_device(counted); }
-
 /* Whatever carries the addresses, in however many launches, and with nothing to step: a step counts once. */
 TEST_ON_DEVICES(every_transport_counts, lfuse_device *device)
 {
@@ -65,9 +62,8 @@ TEST_ON_DEVICES(every_transport_counts, lfuse_device *device)
                                                    { 5, 1, 0, 70, 4000, 2, 3, 1, 1, 1, 9, 1, 1, 8, 1 } };
     static const int members[] = { 0, 3, 15 };
     static double want[MOST_MEMBERS * MOST_ELEMENTS], got[MOST_MEMBERS * MOST_ELEMENTS];
-    lfuse_device_info info;
 
-    OK(lfuse_device_get_info(device, &info));
+    const lfuse_device_info info = info_of(device);
     for (int i = 0; i < 3 && info.f64; i++)
         for (int transport = LFUSE_TRANSPORT_ARGS; transport <= LFUSE_TRANSPORT_UNIFIED; transport++) {
             const lfuse_plan_options plan = { .transport = (lfuse_transport)transport };
@@ -102,10 +98,9 @@ TEST_ON_DEVICES(gradients_that_overflow, lfuse_device *device)
     static double want[ALL], got[ALL];
     const lfuse_optimizer_options options = options_of(LFUSE_RULE_ADAMW, LFUSE_OPTIM_FOUND_INF);
     const lfuse_optimizer_options plain = options_of(LFUSE_RULE_ADAMW, 0);
-    lfuse_device_info info;
     int64_t steps;
 
-    OK(lfuse_device_get_info(device, &info));
+    const lfuse_device_info info = info_of(device);
     if (!info.f64) return;
     model m = model_of(device, LFUSE_F32, LFUSE_F32, MEMBERS, sizes);
     model h = model_of(device, LFUSE_F32, LFUSE_F32, MEMBERS, sizes);
@@ -138,10 +133,9 @@ TEST_ON_DEVICES(replays_count_on, lfuse_device *device)
     static double want[ALL], got[ALL];
     const lfuse_optimizer_options options = options_of(LFUSE_RULE_ADAMW, LFUSE_OPTIM_DEVICE_STEPS);
     const lfuse_optimizer_options plain = options_of(LFUSE_RULE_ADAMW, 0);
-    lfuse_device_info info;
     int64_t steps;
 
-    OK(lfuse_device_get_info(device, &info));
+    const lfuse_device_info info = info_of(device);
     if (!info.f64) return;
     run(device, &plain, LFUSE_F32, MEMBERS, sizes, want, NULL);
     model m = model_of(device, LFUSE_F32, LFUSE_F32, MEMBERS, sizes);
@@ -245,11 +239,10 @@ TEST_ON_DEVICES(scaled_gradients_that_overflow, lfuse_device *device)
 {
     static const lfuse_rule rules[] = { LFUSE_RULE_SGD, LFUSE_RULE_ADAMW, LFUSE_RULE_NADAM, LFUSE_RULE_LAMB };
     static double before[(1 + MOST_STATES) * ALL], after[(1 + MOST_STATES) * ALL], want[(1 + MOST_STATES) * ALL];
-    lfuse_device_info info;
     int64_t steps;
     guarded x;
 
-    OK(lfuse_device_get_info(device, &info));
+    const lfuse_device_info info = info_of(device);
     for (size_t i = 0; i < sizeof rules / sizeof *rules && info.f64; i++) {
         guarded_make(&x, device, rules[i]);
         for (int t = 1; t <= STEPS; t++) {

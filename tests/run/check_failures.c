@@ -17,7 +17,7 @@ enum { MEMBERS = 3, N = 6 };
 typedef struct scene {
     lfuse_device *dev;
     lfuse_stream *stream;
-    lfuse_tensor *x, *w, *b, *y, *z, *turned_x, *turned_z, *member[MEMBERS];
+    lfuse_tensor *x, *w, *b, *y, *z, *transposed_x, *transposed_z, *member[MEMBERS];
     lfuse_list *list;
     lfuse_plan *dense, *step, *rows;
     lfuse_instance *instance;
@@ -53,7 +53,7 @@ static lfuse_status plan_step(scene *s)
     return status;
 }
 
-/* The softmax of all elements in one row, in which tensors that are turned are read and written through copies. */
+/* The softmax of all elements in one row, in which tensors that are transposed are read and written through copies. */
 static lfuse_status plan_rows(scene *s)
 {
     lfuse_graph *g = lfuse_graph_create();
@@ -67,7 +67,7 @@ static lfuse_status plan_rows(scene *s)
 
 static lfuse_status make(scene *s)
 {
-    static const int64_t square[] = { N, N }, line[] = { N }, turned[] = { 1, N };
+    static const int64_t square[] = { N, N }, line[] = { N }, transposed[] = { 1, N };
 
     LFUSE__TRY(lfuse_stream_create(s->dev, &s->stream));
     LFUSE__TRY(lfuse_tensor_create(s->dev, LFUSE_F32, 2, square, &s->x));
@@ -75,8 +75,8 @@ static lfuse_status make(scene *s)
     LFUSE__TRY(lfuse_tensor_create(s->dev, LFUSE_F32, 1, line, &s->b));
     LFUSE__TRY(lfuse_tensor_create(s->dev, LFUSE_F32, 2, square, &s->y));
     LFUSE__TRY(lfuse_tensor_create(s->dev, LFUSE_F32, 2, square, &s->z));
-    LFUSE__TRY(lfuse_tensor_view(s->x, 2, square, turned, 0, &s->turned_x));
-    LFUSE__TRY(lfuse_tensor_view(s->z, 2, square, turned, 0, &s->turned_z));
+    LFUSE__TRY(lfuse_tensor_view(s->x, 2, square, transposed, 0, &s->transposed_x));
+    LFUSE__TRY(lfuse_tensor_view(s->z, 2, square, transposed, 0, &s->transposed_z));
     for (int i = 0; i < MEMBERS; i++) LFUSE__TRY(lfuse_tensor_create(s->dev, LFUSE_F32, 1, line, &s->member[i]));
     LFUSE__TRY(lfuse_list_create(s->dev, LFUSE_F32, MEMBERS, s->member, &s->list));
     LFUSE__TRY(lfuse_tensor_fill(s->x, s->stream, 1));
@@ -112,7 +112,7 @@ static lfuse_status use(scene *s)
 
     LFUSE__TRY(lfuse_plan_run(s->dense, s->stream, BINDINGS(BIND("x", s->x), BIND("b", s->b), BIND("w", s->w),
                                                      BIND("y", s->y))));
-    LFUSE__TRY(lfuse_plan_run(s->rows, s->stream, BINDINGS(BIND("x", s->turned_x), BIND("z", s->turned_z))));
+    LFUSE__TRY(lfuse_plan_run(s->rows, s->stream, BINDINGS(BIND("x", s->transposed_x), BIND("z", s->transposed_z))));
     LFUSE__TRY(lfuse_instance_create(s->step, s->stream, step, 2, &s->instance));
     LFUSE__TRY(lfuse_instance_run(s->instance, step, 2));
     LFUSE__TRY(lfuse_tensor_read(s->y, s->stream, s->result));
@@ -129,8 +129,8 @@ static void clear(scene *s)
     lfuse_plan_destroy(s->rows);
     lfuse_list_destroy(s->list);
     for (int i = 0; i < MEMBERS; i++) lfuse_tensor_destroy(s->member[i]);
-    lfuse_tensor_destroy(s->turned_x);
-    lfuse_tensor_destroy(s->turned_z);
+    lfuse_tensor_destroy(s->transposed_x);
+    lfuse_tensor_destroy(s->transposed_z);
     lfuse_tensor_destroy(s->z);
     lfuse_tensor_destroy(s->x);
     lfuse_tensor_destroy(s->w);

@@ -245,9 +245,7 @@ static void binary_of(lfuse_type type, const named *all, size_t n, int every)
 
 static bool has(lfuse_type type)
 {
-    lfuse_device_info info;
-
-    OK(lfuse_device_get_info(device, &info));
+    const lfuse_device_info info = info_of(device);
     return type != LFUSE_F64 || info.f64;
 }
 

@@ -101,9 +101,8 @@ TEST_ON_DEVICES(norms, void)
     double *x = set_read(&a), *n = set_read(&w), cube[COUNT], squares = 0;
     int64_t sum[COUNT];
     float whole;
-    lfuse_device_info info;
 
-    OK(lfuse_device_get_info(device, &info));
+    const lfuse_device_info info = info_of(device);
     lfuse_tensor *total = new_tensor(device, LFUSE_F32, 0, NULL);
     if (info.f64) OK(lfuse_foreach_norm(stream, cubes, a.list, 3));
     OK(lfuse_foreach_sum(stream, sums, w.list));

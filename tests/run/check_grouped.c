@@ -68,9 +68,9 @@ TEST(the_stub_multiplies)
 
 /* ---- what a member's bits depend on ---- */
 
-static void run_turned(const grouped_lists *a, const grouped_lists *b, bool turned, const grouped_lists *c)
+static void run_transposed(const grouped_lists *a, const grouped_lists *b, bool transposed, const grouped_lists *c)
 {
-    lfuse_graph *graph = grouped_turned_graph(turned);
+    lfuse_graph *graph = grouped_transposed_graph(transposed);
     lfuse_plan *plan = grouped_plan(graph, LFUSE_TRANSPORT_DEFAULT);
 
     RUN(plan, stream, BIND("a", a->list), BIND("b", b->list), BIND("c", c->list));
@@ -80,7 +80,7 @@ static void run_turned(const grouped_lists *a, const grouped_lists *b, bool turn
 
 static void run_lists(const grouped_lists *a, const grouped_lists *b, const grouped_lists *c)
 {
-    run_turned(a, b, false, c);
+    run_transposed(a, b, false, c);
 }
 
 /* Blocks of other sizes for it alone, of which one then has few rows; the same sums: as a chain of fma. */
@@ -91,11 +91,11 @@ TEST_ON_MACHINE(bits_are_the_members)
                        b[2][2] = { { { 2, { 40, 33 } }, { 2, { 2, 5 } } }, { { 2, { 33, 40 } }, { 2, { 5, 2 } } } };
 
     for (int i = 0; i < 4; i++) {
-        const int count = 1 + i % 2, turned = i / 2;
-        grouped_lists x = grouped_set(count, a, 0, true), y = grouped_set(count, b[turned], 1, true),
+        const int count = 1 + i % 2, transposed = i / 2;
+        grouped_lists x = grouped_set(count, a, 0, true), y = grouped_set(count, b[transposed], 1, true),
                       z = grouped_set(count, c, 2, true);
-        run_turned(&x, &y, turned, &z);
-        grouped_check_turned(x.t[0], y.t[0], turned, z.t[0], 90, 33, 40);
+        run_transposed(&x, &y, transposed, &z);
+        grouped_check_transposed(x.t[0], y.t[0], transposed, z.t[0], 90, 33, 40);
     }
 }
 
@@ -218,11 +218,11 @@ TEST(lists_that_do_not_go_together)
                                b[] = { { 2, { 3, 4 } }, { 3, { 2, 3, 4 } } },
                        c[] = { { 2, { 2, 4 } }, { 3, { 2, 5, 4 } } }, inner[] = { { 2, { 3, 4 } }, { 3, { 2, 4, 3 } } },
                        matrices[] = { { 2, { 3, 4 } }, { 2, { 3, 4 } } },
-                       turned[] = { { 2, { 2, 4 } }, { 3, { 2, 4, 5 } } };
+                       transposed[] = { { 2, { 2, 4 } }, { 3, { 2, 4, 5 } } };
     grouped_lists left = grouped_set(2, a, 0, false), right = grouped_set(2, b, 0, false),
         result = grouped_set(2, c, 0, false), wrong = grouped_set(2, inner, 0, false),
         few = grouped_set(2, matrices, 0, false), one = grouped_set(1, b, 0, false),
-        other = grouped_set(2, turned, 0, false);
+        other = grouped_set(2, transposed, 0, false);
     static const grouped_shape squares[] = { { 2, { 3, 3 } }, { 2, { 4, 4 } } };
 
     grouped_fails(&left, &wrong, result.list, LFUSE_ERR_SHAPE,

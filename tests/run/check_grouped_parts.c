@@ -65,17 +65,12 @@ static void of_parts(lfuse_transport transport)
     for (int i = 0; i < PART_ROWS; i++) ck_assert(z[i * LD] == 77 && z[i * LD + LD - 1] == 77);
 }
 
-static void parts_by_transports(void)
+TEST_CASE("parts", .setup = open_stub, .teardown = close_stub)
+
+TEST_ON_MACHINE(members_in_larger_matrices)
 {
     of_parts(LFUSE_TRANSPORT_ARGS);
     of_parts(LFUSE_TRANSPORT_TABLE);
-}
-
-TEST_CASE("parts", .setup = open_stub, .teardown = close_stub)
-
-TEST(members_in_larger_matrices)
-{
-    if (on_each_device(parts_by_transports) == 0) TEST_SKIP("no device on this machine");
 }
 
 /* A residual that is updated and the sums, both parts, and a bias that is not; heads side by side in common rows. */

@@ -15,7 +15,7 @@ TEST_LOOP(shapes, 0, 2)
 
     network_begin();
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
-        network n = { .layers = cases[c].layers, .rows = cases[c].rows, .ends = cases[c].ends, .turned = _i };
+        network n = { .layers = cases[c].layers, .rows = cases[c].rows, .ends = cases[c].ends, .transposed = _i };
         memcpy(n.widths, cases[c].widths, sizeof n.widths);
         network_graph(&n, true);
         network_tensors(&n);

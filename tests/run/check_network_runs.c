@@ -89,12 +89,12 @@ static void check_numbers_in(bool one)
     network_free(&n);
 }
 
-static void check_numbers(void)
+TEST_CASE("runs of networks", .setup = open_stub, .teardown = close_stub)
+
+TEST_ON_MACHINE(numbers_on_devices)
 {
     check_numbers_in(false);
 }
-
-TEST_CASE("runs of networks", .setup = open_stub, .teardown = close_stub)
 
 TEST(numbers_of_a_run)
 {
@@ -103,15 +103,10 @@ TEST(numbers_of_a_run)
     g = lfuse_graph_create();
 }
 
-TEST(numbers_on_devices)
-{
-    if (!on_each_device(check_numbers)) TEST_SKIP("no device");
-}
-
 /* Weights that change: read as they are, or when the instance is told, where something is made of them once. */
-static void check_refresh(bool turned, bool halved)
+static void check_refresh(bool transposed, bool halved)
 {
-    network n = { .layers = 3, .rows = 4, .widths = { 20, 32, 24, 12 }, .ends = "rrl", .turned = turned,
+    network n = { .layers = 3, .rows = 4, .widths = { 20, 32, 24, 12 }, .ends = "rrl", .transposed = transposed,
                   .halved = halved };
     lfuse_binding bind[NETWORK_BINDINGS];
 
@@ -174,14 +169,14 @@ TEST(many_ways_on_devices)
 /* Wider than one launch of the stub can hold, on devices that say which groups run at the same time. */
 TEST_ON_MACHINE(wide_on_devices)
 {
-    static const struct { int64_t rows, width; bool turned; } cases[] = {
+    static const struct { int64_t rows, width; bool transposed; } cases[] = {
         { 1, 256, false }, { 7, 100, false }, { 33, 64, true }, { 64, 128, false }, { 2, 250, false },
         { 40, 256, false }, { 1, 256, true }, { 7, 250, true }, { 40, 256, true },
     };
     const unsigned resident = lfuse__device_facts(dev)->resident_groups;
 
     for (size_t c = 0; c < sizeof cases / sizeof *cases && resident; c++) {
-        network n = { .layers = 3, .rows = cases[c].rows, .turned = cases[c].turned,
+        network n = { .layers = 3, .rows = cases[c].rows, .transposed = cases[c].transposed,
                       .ends = c & 1 ? "rrl" : "r" };
         for (int i = 0; i <= n.layers; i++) n.widths[i] = cases[c].width;
         g = g ? g : lfuse_graph_create();

@@ -21,8 +21,8 @@ grouped_lists grouped_set(int count, const grouped_shape *shapes, int start, boo
     return s;
 }
 
-void grouped_check_turned(const lfuse_tensor *a, const lfuse_tensor *b, bool turned, const lfuse_tensor *c, int64_t m,
-                         int64_t n, int64_t k)
+void grouped_check_transposed(const lfuse_tensor *a, const lfuse_tensor *b, bool transposed, const lfuse_tensor *c,
+                              int64_t m, int64_t n, int64_t k)
 {
     float *x = malloc(((size_t)(m * k) + 1) * sizeof *x), *y = malloc(((size_t)(k * n) + 1) * sizeof *y);
 
@@ -32,7 +32,7 @@ void grouped_check_turned(const lfuse_tensor *a, const lfuse_tensor *b, bool tur
     for (int64_t i = 0; i < m; i++)
         for (int64_t j = 0; j < n; j++) {
             float sum = 0;
-            for (int64_t l = 0; l < k; l++) sum = fmaf(x[i * k + l], y[turned ? j * k + l : l * n + j], sum);
+            for (int64_t l = 0; l < k; l++) sum = fmaf(x[i * k + l], y[transposed ? j * k + l : l * n + j], sum);
             ck_assert_msg(z[i * n + j] == sum, "%lld x %lld x %lld: %.9g at %lld, %lld, not %.9g", (long long)m,
                           (long long)n, (long long)k, (double)z[i * n + j], (long long)i, (long long)j, (double)sum);
         }
@@ -43,21 +43,22 @@ void grouped_check_turned(const lfuse_tensor *a, const lfuse_tensor *b, bool tur
 void grouped_check(const lfuse_tensor *a, const lfuse_tensor *b, const lfuse_tensor *c, int64_t m, int64_t n,
                    int64_t k)
 {
-    grouped_check_turned(a, b, false, c, m, n, k);
+    grouped_check_transposed(a, b, false, c, m, n, k);
 }
 
-lfuse_graph *grouped_turned_graph(bool turned)
+lfuse_graph *grouped_transposed_graph(bool transposed)
 {
     lfuse_graph *graph = new_graph();
 
-    lfuse_output(graph, "c", lfuse_member_matmul(lfuse_list_input(graph, "a", LFUSE_F32, LFUSE_RANK_MATRIX), 0,
-                                                 lfuse_list_input(graph, "b", LFUSE_F32, LFUSE_RANK_MATRIX), turned));
+    const lfuse_value a = lfuse_list_input(graph, "a", LFUSE_F32, LFUSE_RANK_MATRIX);
+    const lfuse_value b = lfuse_list_input(graph, "b", LFUSE_F32, LFUSE_RANK_MATRIX);
+    lfuse_output(graph, "c", lfuse_member_matmul(a, 0, b, transposed));
     return graph;
 }
 
 lfuse_graph *grouped_graph(void)
 {
-    return grouped_turned_graph(false);
+    return grouped_transposed_graph(false);
 }
 
 lfuse_plan *grouped_plan(lfuse_graph *graph, lfuse_transport transport)

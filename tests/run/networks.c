@@ -72,12 +72,12 @@ void network_graph(const network *n, bool frozen)
     if (has_end(n, 'k')) slope = lfuse_scalar(g, "slope");
     if (has_end(n, 'm')) scale = lfuse_scalar(g, "scale");
     for (int i = 0; i < n->layers; i++) {
-        const lfuse_size *shape = LFUSE_DIMS(n->widths[i + n->turned], n->widths[i + !n->turned]);
+        const lfuse_size *shape = LFUSE_DIMS(n->widths[i + n->transposed], n->widths[i + !n->transposed]);
         char w[8];
         snprintf(w, sizeof w, "w%d", i);
         lfuse_value weights = frozen ? lfuse_frozen(g, w, LFUSE_F32, 2, shape) : lfuse_input(g, w, LFUSE_F32, 2, shape);
         if (n->halved) weights = lfuse_mul(weights, lfuse_constant(g, 0.5));
-        x = add_end(n, i, lfuse_matmul(x, n->turned ? lfuse_transpose(weights) : weights));
+        x = add_end(n, i, lfuse_matmul(x, n->transposed ? lfuse_transpose(weights) : weights));
     }
     lfuse_output(g, "y", x);
 }
@@ -87,7 +87,7 @@ void network_tensors(network *n)
     n->x = network_noise(SHAPE(n->rows, n->widths[0]), 1);
     n->y = tensor(SHAPE(n->rows, n->widths[n->layers]));
     for (int i = 0; i < n->layers; i++) {
-        n->w[i] = network_noise(SHAPE(n->widths[i + n->turned], n->widths[i + !n->turned]),
+        n->w[i] = network_noise(SHAPE(n->widths[i + n->transposed], n->widths[i + !n->transposed]),
                                 sqrt(6 / (double)n->widths[i]));
         n->b[i] = network_noise(SHAPE(n->widths[i + 1]), 0.1);
         n->s[i] = network_noise(SHAPE(n->widths[i + 1]), 1);
@@ -153,7 +153,7 @@ void network_check(const network *n)
         for (int64_t i = 0; i < n->rows; i++)
             for (int64_t j = 0; j < m; j++) {
                 double sum = 0;
-                for (int64_t e = 0; e < k; e++) sum += now[i * k + e] * w[n->turned ? j * k + e : e * m + j];
+                for (int64_t e = 0; e < k; e++) sum += now[i * k + e] * w[n->transposed ? j * k + e : e * m + j];
                 next_one[i * m + j] = end_at(n, l, n->halved ? sum / 2 : sum, b[j], s[j]);
             }
         memcpy(now, next_one, (size_t)(n->rows * m) * sizeof *now);

@@ -16,7 +16,7 @@ typedef struct network {
     int layers;
     int64_t rows, widths[MOST_LAYERS + 1];
     const char *ends;
-    bool turned; /* weights are stored [out, in] */
+    bool transposed; /* weights are stored [out, in] */
     double slope, scale;
     bool halved; /* half of them is multiplied with, which is computed once where they are frozen */
     lfuse_tensor *x, *y, *w[MOST_LAYERS], *b[MOST_LAYERS], *s[MOST_LAYERS];

@@ -53,10 +53,7 @@ void on_every_device(void (*test)(void))
 
 uint64_t launches(void)
 {
-    lfuse_device_counters c;
-
-    OK(lfuse_device_get_counters(device, &c));
-    return c.launches;
+    return counters_of(device).launches;
 }
 
 int64_t set_size(int64_t i)
