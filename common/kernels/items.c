@@ -191,7 +191,7 @@ static void put_body(const void *text, int which, int indent)
 void lfuse__put_tile(const void *text, int which, int indent)
 {
     const lfuse__text *t = text;
-    static const lfuse__place places[] = {
+    static const lfuse__text_place places[] = {
         {"VALUES", put_operands, VALUES}, {"BLOCKS", put_operands, BLOCKS},
         {"LOAD_VECTORS", put_operands, LOAD_VECTORS}, {"UNPACK", put_operands, UNPACK},
         {"ABSENT", put_operands, ABSENT}, {"LOAD", put_operands, LOAD}, {"LOOK_UP_VECTORS", put_look_ups, true},

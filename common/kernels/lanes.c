@@ -150,7 +150,7 @@ static void put_body(const void *text, int which, int indent)
 void lfuse__put_lanes(const void *text, int which, int indent)
 {
     const lfuse__text *t = text;
-    static const lfuse__place places[] = {
+    static const lfuse__text_place places[] = {
         {"BASES", put_operands, BASES}, {"VALUES", put_operands, VALUES}, {"LOAD_ROW", put_operands, LOAD_ROW},
         {"LOOK_UP_ROW", put_look_ups, true}, {"EACH", put_operands, EACH}, {"ABSENT", put_operands, ABSENT},
         {"LOAD", put_operands, LOAD}, {"JOIN", put_operands, JOIN}, {"LOOK_UP", put_look_ups, false},

@@ -149,7 +149,7 @@ void lfuse__put_list_operand(const lfuse__text *t, int indent, int j, const char
         {"PLACES", .number = lfuse__carried_first(t->k, l->carry, j)},
         {"FOLD", .number = l->carry == LFUSE__CARRY_FOLD}, {"ENTRIES", .number = LFUSE__MULTI_ADDRESSES_OFFSET},
         {"MEMBERS", .number = LFUSE__MULTI_MEMBERS}, {"BLOCK", .number = list_buffers(t)}, {NULL}};
-    const lfuse__place places[] = {{"OTHER_BLOCKS", put_other_blocks, j}, {NULL}};
+    const lfuse__text_place places[] = {{"OTHER_BLOCKS", put_other_blocks, j}, {NULL}};
     lfuse__put_text(t->out, indent, lfuse__text_list_operand, parameters, places, t);
 }
 
@@ -189,7 +189,7 @@ void lfuse__put_list_chunk(const void *text, int vector, int indent)
     const lfuse__text *t = text;
     const lfuse__list_class *l = lfuse__class_list(t->k);
     const int shape = shape_operand(t->k), groups = t->grouped ? l->groups : 0;
-    const lfuse__place places[] = {
+    const lfuse__text_place places[] = {
         {"SHAPE_OPERAND", put_shape, shape}, {"OPERANDS", put_operands, 0}, {"UNIFORM", lfuse__put_uniform, 0}, {NULL}};
     const lfuse__expr p = lfuse__expression("p%d", shape);
     int steps = 0;

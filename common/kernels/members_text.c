@@ -225,7 +225,7 @@ static void put_kernel(const lfuse__members *m, const char *text, const char *na
         {"ENTRIES", .number = LFUSE__FOLD_ENTRIES}, {"STRIDE", .number = LFUSE__FOLD_STRIDE},
         {"MEMBERS", .number = LFUSE__FOLD_MEMBERS}, {"ALL", .number = LFUSE__FOLD_ALL},
         {"COUNTER", .number = LFUSE__FOLD_TICKET}, {"ARRIVALS", .number = LFUSE__FOLD_ARRIVALS}, {NULL}};
-    const lfuse__place places[] = {
+    const lfuse__text_place places[] = {
         {"ARGUMENTS", put_list, ARGUMENTS}, {"GROUP_STRIDE", put_list, GROUP_STRIDE}, {"CHUNK", put_list, CHUNK},
         {"MEMBER_VALUES", put_member_values, segments}, {"SEGMENT", put_segment, 0}, {"FORWARD", put_forward, segments},
         {"FORWARDED", put_forwarded, segments}, {"FAR", put_far, 0}, {"ITEM_SEGMENT", put_item, false},

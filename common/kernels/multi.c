@@ -120,7 +120,7 @@ static lfuse_status emit(lfuse__strbuf *out, const char *name, const lfuse__kern
 {
     const bool single = facts->vector_lanes;
     const int items = single ? 1 : LFUSE__GROUP;
-    const lfuse__place places[] = {
+    const lfuse__text_place places[] = {
         {"ARGUMENTS", lfuse__put_list_arguments, items}, {"GROUP_STRIDE", lfuse__put_group_stride, !single},
         {"CHUNK", lfuse__put_list_chunk, 1}, {"ELEMENTS", single ? lfuse__put_lanes : lfuse__put_tile, 0},
         {"ONCE_BODY", put_once_body, 0}, {"ONCE_STORES", put_once_stores, 0}, {NULL}};

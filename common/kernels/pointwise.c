@@ -24,8 +24,8 @@ static lfuse_status emit(lfuse__strbuf *out, const char *name, const lfuse__kern
     lfuse__items_shape(&t, 0);
     lfuse__uniform_find(&t);
     const bool single = facts->vector_lanes;
-    const lfuse__place places[] = {{"MEMORY", put_memory, 0}, {"UNIFORM", lfuse__put_uniform, 0},
-                                   {"ELEMENTS", single ? lfuse__put_lanes : lfuse__put_tile, 0}, {NULL}};
+    const lfuse__text_place places[] = {{"MEMORY", put_memory, 0}, {"UNIFORM", lfuse__put_uniform, 0},
+                                        {"ELEMENTS", single ? lfuse__put_lanes : lfuse__put_tile, 0}, {NULL}};
     const lfuse__parameter parameters[] = {
         {"NAME", .word = name}, {"ITEMS", .number = single ? 1 : LFUSE__GROUP}, {"WORDS", .number = layout.total},
         {"BUFFERS", .number = lfuse__kernel_buffers(k)}, {"TILE", .number = (int)lfuse__items_tile(&t)},

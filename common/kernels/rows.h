@@ -124,7 +124,7 @@ typedef struct lfuse__rows_file {
 } lfuse__rows_file;
 /* The text with the parameters and places of all of them, and those of its own, which come first (NULL: none). */
 void lfuse__rows_put_file(const lfuse__rows_file *f, int indent, const char *text, const lfuse__parameter *own,
-                          const lfuse__place *own_places);
+                          const lfuse__text_place *own_places);
 
 /* ---- rows_look_up.c: gathered loads ---- */
 /* Sets r->near. */

@@ -243,7 +243,7 @@ static void put_lane_elements(const void *context, int which, int indent)
 
 void lfuse__team_put_segment(const lfuse__team *t, int indent, int sweep)
 {
-    static const lfuse__place places[] = {
+    static const lfuse__text_place places[] = {
         {"LOAD_CHUNK", put_chunk_loads, NOW},       {"DECLARE_STORED", put_stored, false},
         {"LOAD_NEXT_CHUNK", put_chunk_loads, NEXT}, {"STORE", put_stored, true},
         {"ELEMENTS", put_lane_elements, 0},         {NULL, NULL, 0},

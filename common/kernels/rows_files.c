@@ -286,7 +286,7 @@ static void put_place(const void *context, int which, int indent)
     }
 }
 
-static const lfuse__place places[] = {
+static const lfuse__text_place places[] = {
     {"COUNTER", put_place, COUNTER},     {"COUNTER_END", put_place, COUNTER_END},
     {"REGISTERS", put_place, REGISTERS}, {"LAST_REGISTERS", put_place, LAST_REGISTERS},
     {"OPERANDS", put_place, OPERANDS},   {"ALL_REGISTERS", put_place, ALL_REGISTERS},
@@ -298,7 +298,7 @@ static const lfuse__place places[] = {
 /* ---- files ---- */
 
 void lfuse__rows_put_file(const lfuse__rows_file *f, int indent, const char *text, const lfuse__parameter *own,
-                          const lfuse__place *own_places)
+                          const lfuse__text_place *own_places)
 {
     const lfuse__text *t = &f->r->t;
     const lfuse__layout none = {0}, *l = t->layout ? t->layout : &none;
@@ -312,7 +312,7 @@ void lfuse__rows_put_file(const lfuse__rows_file *f, int indent, const char *tex
         {"PARTIALS", .number = l->partials}, {"FLAGS", .number = l->flags}, {NULL},
     };
     lfuse__parameter parameters[MOST];
-    lfuse__place all[MOST];
+    lfuse__text_place all[MOST];
     size_t n = 0, m = 0;
 
     for (; own && own->name; own++) parameters[n++] = *own;

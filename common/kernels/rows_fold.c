@@ -22,7 +22,8 @@ static void put_row(const void *context, int of_item, int indent)
 
 void lfuse__rows_emit_fold(const lfuse__rows *r, const char *name)
 {
-    static const lfuse__place places[] = {{"ROW_OF_ITEM", put_row, true}, {"ROW", put_row, false}, {NULL, NULL, 0}};
+    static const lfuse__text_place places[] = {{"ROW_OF_ITEM", put_row, true}, {"ROW", put_row, false},
+                                               {NULL, NULL, 0}};
     const bool single = lfuse__single(r->facts);
     const lfuse__parameter parameters[] = {
         {"NAME", .word = name}, {"ITEMS", .number = single ? 1 : LFUSE__GROUP}, {"TEAMS", .number = TEAMS},

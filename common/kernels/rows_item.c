@@ -186,7 +186,7 @@ static void put_elements(const void *context, int which, int indent)
 
 static void put_segment(const void *context, int which, int indent)
 {
-    static const lfuse__place places[] = {
+    static const lfuse__text_place places[] = {
         {"DECLARE_LOADED", put_loaded, DECLARE_LOADED}, {"CLEAR_LOADED", put_loaded, CLEAR_LOADED},
         {"LOAD", put_loaded, LOAD},                     {"ELEMENTS", put_elements, 0},
         {NULL, NULL, 0},
@@ -228,7 +228,7 @@ static void put_row_stores(const void *context, int which, int indent)
 
 void lfuse__rows_emit_item(const lfuse__rows *from, const char *name)
 {
-    static const lfuse__place places[] = {
+    static const lfuse__text_place places[] = {
         {"PLACES_OF_ROWS", put_bases, 0}, {"FOLD_SEGMENT", put_segment, 0}, {"SWEEPS", put_sweeps, 0},
         {"STORES_OF_ROWS", put_row_stores, 0}, {NULL, NULL, 0},
     };

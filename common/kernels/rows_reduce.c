@@ -158,7 +158,7 @@ void lfuse__rows_put_segments(const lfuse__rows *r, int indent, int sweep, const
 {
     const lfuse__rows_file file = {.r = r, .sweep = sweep};
     const lfuse__parameter parameters[] = {{"COUNT", .word = count}, {NULL}};
-    const lfuse__place places[] = {{"FOLD_SEGMENT", put_segment, 0}, {NULL, NULL, 0}};
+    const lfuse__text_place places[] = {{"FOLD_SEGMENT", put_segment, 0}, {NULL, NULL, 0}};
 
     lfuse__rows_put_file(&file, indent, lfuse__text_rows_segments, parameters, places);
 }

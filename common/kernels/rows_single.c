@@ -102,8 +102,8 @@ static void put_elements(const void *context, int partial, int indent)
 
 static void put_segment(const void *context, int which, int indent)
 {
-    static const lfuse__place places[] = {{"ELEMENTS", put_elements, false}, {"LAST_ELEMENTS", put_elements, true},
-                                          {NULL, NULL, 0}};
+    static const lfuse__text_place places[] = {{"ELEMENTS", put_elements, false}, {"LAST_ELEMENTS", put_elements, true},
+                                               {NULL, NULL, 0}};
     (void)which;
     lfuse__rows_put_file(context, indent, lfuse__text_rows_single_segment, NULL, places);
 }
@@ -130,7 +130,8 @@ static void put_sweeps(const void *context, int which, int indent)
 
 void lfuse__rows_emit_single(lfuse__rows *r, const char *name)
 {
-    static const lfuse__place places[] = {{"FOLD_SEGMENT", put_segment, 0}, {"SWEEPS", put_sweeps, 0}, {NULL, NULL, 0}};
+    static const lfuse__text_place places[] = {{"FOLD_SEGMENT", put_segment, 0}, {"SWEEPS", put_sweeps, 0},
+                                               {NULL, NULL, 0}};
     const bool partial = r->mapping.form == LFUSE__ROWS_PARTIAL;
     const lfuse__parameter parameters[] = {{"NAME", .word = name}, {"PARTIAL", .number = partial}, {NULL}};
 

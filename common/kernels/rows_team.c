@@ -26,7 +26,7 @@ static void team_init(lfuse__team *t, lfuse__rows *r)
 
 /* The parameters that all its files have; `own` are those of one, up to a name of NULL. */
 static void put_file(const lfuse__team *t, int indent, int sweep, const char *text, const lfuse__parameter *own,
-                     const lfuse__place *places)
+                     const lfuse__text_place *places)
 {
     const lfuse__rows_file file = {.r = t->r, .sweep = sweep, .form = t};
     lfuse__parameter parameters[24] = {
@@ -123,7 +123,7 @@ static void put_sweep_loads(const void *context, int which, int indent)
 /* `in_loop`: of rows; else by itself. */
 static void put_sweep(const lfuse__team *t, int indent, int sweep, bool in_loop)
 {
-    static const lfuse__place places[] = {
+    static const lfuse__text_place places[] = {
         {"PLACES_OF_NEXT", put_places_of_next, 0}, {"LOAD_NEXT", put_sweep_loads, NEXT},
         {"LOAD_AHEAD", put_sweep_loads, AHEAD}, {"LOAD_INDICES", put_indices, 0}, {"FOLD_CHUNKS", put_chunks, 0},
         {NULL, NULL, 0},
@@ -205,7 +205,7 @@ static bool loads_first(const lfuse__team *t)
 /* The loop over the rows: operands are read and written as `access` says. */
 static void put_rows(const void *context, int access, int indent)
 {
-    static const lfuse__place places[] = {
+    static const lfuse__text_place places[] = {
         {"DECLARE_HELD", put_held, DECLARE_HELD}, {"LOAD_HELD", put_held, LOAD_HELD}, {"LOAD_ROW", put_held, LOAD_ROW},
         {"PLACES", put_places, false}, {"PLACES_AHEAD", put_places, true}, {"FIXED_REGISTERS", put_fixed_registers, 0},
         {"LOAD_INDICES", put_indices, 0}, {"SWEEPS", put_sweeps, 0}, {NULL, NULL, 0},
@@ -229,7 +229,7 @@ static void put_rows(const void *context, int access, int indent)
 
 void lfuse__rows_emit_team(lfuse__rows *r, const char *name)
 {
-    static const lfuse__place places[] = {
+    static const lfuse__text_place places[] = {
         {"FOLD_CHUNKS", put_chunks, 0}, {"ROWS", put_rows, LFUSE__ACCESS_ASK},
         {"ROWS_BY_VECTORS", put_rows, LFUSE__ACCESS_VECTORS}, {"ROWS_BY_ELEMENTS", put_rows, LFUSE__ACCESS_SINGLE},
         {NULL, NULL, 0},

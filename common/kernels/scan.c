@@ -123,7 +123,7 @@ enum { LOAD, STORE, LOAD_LANES, STORE_LANES };
 
 static void put_operand(const writer *w, int which, int indent, int j)
 {
-    static const lfuse__place places[] = {
+    static const lfuse__text_place places[] = {
         {"OFFSET", put_access, OFFSET}, {"OFFSET_OF_I", put_access, OFFSET_OF_I},
         {"LOAD_QUAD", put_access, LOAD_QUAD}, {"STORE_QUAD", put_access, STORE_QUAD}, {NULL, NULL, 0},
     };
@@ -291,7 +291,7 @@ static lfuse_status mapping_check(const lfuse__kernel_class *k, const lfuse__fac
 
 static lfuse_status emit(lfuse__strbuf *out, const char *name, const lfuse__kernel_class *k, const lfuse__facts *facts)
 {
-    static const lfuse__place places[] = {
+    static const lfuse__text_place places[] = {
         {"MEMORY", put_memory, 0}, {"ROW", put_row, 0}, {"LANES", put_lanes, 0}, {"ARRAYS", put_arrays, 0},
         {"LOAD", put_loads, LOAD}, {"LOAD_LANES", put_loads, LOAD_LANES}, {"MAKE", put_make, 0},
         {"FINISH", put_finish, 0}, {"STORE", put_stores, STORE}, {"STORE_LANES", put_stores, STORE_LANES},

@@ -139,7 +139,7 @@ static void put_grid_stride(const void *context, int which, int indent)
 
 static lfuse_status emit(lfuse__strbuf *out, const char *name, const lfuse__kernel_class *k, const lfuse__facts *facts)
 {
-    static const lfuse__place places[] = {{"GRID_STRIDE", put_grid_stride, 0}, {NULL}};
+    static const lfuse__text_place places[] = {{"GRID_STRIDE", put_grid_stride, 0}, {NULL}};
     const bool single = is_single(k, facts);
     const int sizes = k->noperands;
     const lfuse__parameter parameters[] = {

@@ -24,7 +24,7 @@ typedef struct writer {
     lfuse__strbuf *out;
     int indent;
     const lfuse__parameter *parameters;
-    const lfuse__place *places;
+    const lfuse__text_place *places;
     lfuse__put_statement *put_statement;
     const void *context;
     bool begins[UCHAR_MAX + 1]; /* whether some parameter's name begins with that letter */
@@ -138,7 +138,7 @@ static bool put_call(const writer *w, const loop *loops, word name, int indent)
 static void put_place(const writer *w, const loop *loops, const char *text, int indent)
 {
     const word name = word_at(text);
-    const lfuse__place *p = w->places;
+    const lfuse__text_place *p = w->places;
 
     if (text[name.length] == '(' && put_call(w, loops, name, indent)) return;
     while (p && p->name && (text[name.length] == '(' || !is_called(name, p->name))) p++;
@@ -220,7 +220,7 @@ static void put_lines(const writer *w, const loop *loops, const char *text, cons
 }
 
 void lfuse__put_text_of(lfuse__strbuf *out, int indent, const char *text, const lfuse__parameter *parameters,
-                        const lfuse__place *places, lfuse__put_statement *put_statement, const void *context)
+                        const lfuse__text_place *places, lfuse__put_statement *put_statement, const void *context)
 {
     writer w = {.out = out, .indent = indent, .parameters = parameters, .places = places,
                 .put_statement = put_statement, .context = context};
@@ -231,7 +231,7 @@ void lfuse__put_text_of(lfuse__strbuf *out, int indent, const char *text, const 
 }
 
 void lfuse__put_text(lfuse__strbuf *out, int indent, const char *text, const lfuse__parameter *parameters,
-                     const lfuse__place *places, const void *context)
+                     const lfuse__text_place *places, const void *context)
 {
     lfuse__put_text_of(out, indent, text, parameters, places, NULL, context);
 }

@@ -29,11 +29,11 @@ typedef struct lfuse__parameter {
 } lfuse__parameter;
 
 /* A placeholder @NAME@, and the function that writes what stands there: one function may fill several. */
-typedef struct lfuse__place {
+typedef struct lfuse__text_place {
     const char *name;
     void (*put)(const void *context, int which, int indent); /* indent: four spaces each */
     int which;
-} lfuse__place;
+} lfuse__text_place;
 
 /* Writes the statement `call`, "NAME(x, y)" with the values of parameters in it. Returns false where there is none. */
 typedef bool lfuse__put_statement(const void *context, int indent, const char *call);
@@ -43,8 +43,8 @@ typedef bool lfuse__put_statement(const void *context, int indent, const char *c
  * not in them an #error is written, at which a compiler stops.
  */
 void lfuse__put_text(lfuse__strbuf *out, int indent, const char *text, const lfuse__parameter *parameters,
-                     const lfuse__place *places, const void *context);
+                     const lfuse__text_place *places, const void *context);
 void lfuse__put_text_of(lfuse__strbuf *out, int indent, const char *text, const lfuse__parameter *parameters,
-                        const lfuse__place *places, lfuse__put_statement *put_statement, const void *context);
+                        const lfuse__text_place *places, lfuse__put_statement *put_statement, const void *context);
 
 #endif

@@ -91,10 +91,10 @@ static void put_memory(const void *context, int which, int indent)
 
 static void put_kernel(const lfuse__cpu_text *x)
 {
-    static const lfuse__place places[] = {{"FUNCTIONS", lfuse__cpu_put_functions, 0},
-                                          {"MEMORY", put_memory, 0},
-                                          {"BLOCK", lfuse__cpu_put_block, 0},
-                                          {NULL, NULL, 0}};
+    static const lfuse__text_place places[] = {{"FUNCTIONS", lfuse__cpu_put_functions, 0},
+                                               {"MEMORY", put_memory, 0},
+                                               {"BLOCK", lfuse__cpu_put_block, 0},
+                                               {NULL, NULL, 0}};
     const lfuse__product_class *p = &x->t.k->product;
     const lfuse__product_layout *l = &x->l;
     const int buffers = lfuse__kernel_buffers(x->t.k);

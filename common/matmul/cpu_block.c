@@ -77,9 +77,9 @@ static void put_micro_kernel(const lfuse__cpu_text *t, const char *prefix, int r
 
 void lfuse__cpu_put_functions(const void *cpu_text, int which, int indent)
 {
-    static const lfuse__place places[] = {{"TRANSPOSE_A", put_transpose, LFUSE__PRODUCT_A},
-                                          {"TRANSPOSE_B", put_transpose, LFUSE__PRODUCT_B},
-                                          {NULL, NULL, 0}};
+    static const lfuse__text_place places[] = {{"TRANSPOSE_A", put_transpose, LFUSE__PRODUCT_A},
+                                               {"TRANSPOSE_B", put_transpose, LFUSE__PRODUCT_B},
+                                               {NULL, NULL, 0}};
     const lfuse__cpu_text *t = cpu_text;
     const lfuse__kernel_class *c = t->t.k;
     const lfuse__product_class *p = &c->product;
@@ -134,10 +134,10 @@ static void put_epilogue(const void *context, int which, int indent)
 
 void lfuse__cpu_put_block(const void *cpu_text, int which, int indent)
 {
-    static const lfuse__place places[] = {{"COMPUTE_A", lfuse__cpu_put_prologue, LFUSE__PRODUCT_A},
-                                          {"COMPUTE_B", lfuse__cpu_put_prologue, LFUSE__PRODUCT_B},
-                                          {"EPILOGUE", put_epilogue, 0},
-                                          {NULL, NULL, 0}};
+    static const lfuse__text_place places[] = {{"COMPUTE_A", lfuse__cpu_put_prologue, LFUSE__PRODUCT_A},
+                                               {"COMPUTE_B", lfuse__cpu_put_prologue, LFUSE__PRODUCT_B},
+                                               {"EPILOGUE", put_epilogue, 0},
+                                               {NULL, NULL, 0}};
     const lfuse__cpu_text *t = cpu_text;
     const lfuse__kernel_class *c = t->t.k;
     const lfuse__product_class *p = &c->product;

@@ -135,7 +135,7 @@ static void put_epilogue(const void *context, int which, int indent)
 
 static void put_kernel(const text *x)
 {
-    static const lfuse__place places[] = {
+    static const lfuse__text_place places[] = {
         {"WEIGHTS_FIRST", put_weights, FIRST},
         {"WEIGHTS_NEXT", put_weights, NEXT},
         {"OPERANDS", put_operands, 0},

@@ -66,7 +66,7 @@ static void put_operand(const void *context, int which, int indent)
 static void put_kernel(const lfuse__tiles *t, const char *name)
 {
     enum { A = LFUSE__PRODUCT_A * PARTS, B = LFUSE__PRODUCT_B * PARTS };
-    static const lfuse__place places[] = {
+    static const lfuse__text_place places[] = {
         {"SCHEDULE", lfuse__tiles_put_schedule, 0},
         {"ADDRESSES_A", put_operand, A + ADDRESSES},
         {"ADDRESSES_B", put_operand, B + ADDRESSES},

@@ -264,7 +264,7 @@ static void put_multiply(const void *context, int half, int indent)
 void lfuse__tiles_put_sums(const void *context, int which, int indent)
 {
     enum { A = LFUSE__PRODUCT_A * PARTS, B = LFUSE__PRODUCT_B * PARTS };
-    static const lfuse__place places[] = {
+    static const lfuse__text_place places[] = {
         {"ADDRESSES_A", put_operand, A + ADDRESSES}, {"ADDRESSES_B", put_operand, B + ADDRESSES},
         {"FETCH_A", put_operand, A + FETCH}, {"FETCH_B", put_operand, B + FETCH},
         {"FETCH_EARLY_B", put_operand, B + FETCH_FIRST}, {"TO_SHARED_A", put_operand, A + TO_SHARED},
@@ -298,10 +298,11 @@ void lfuse__tiles_put_sums(const void *context, int which, int indent)
 
 static void put_kernel(const lfuse__tiles *t, const char *name)
 {
-    static const lfuse__place places[] = {{"SCHEDULE", lfuse__tiles_put_schedule, 0},
-                                          {"BAND", lfuse__tiles_put_band, 0},
-                                          {"LOOP", lfuse__tiles_put_sums, 0}, {"EPILOGUE", lfuse__tiles_put_end, 0},
-                                          {NULL, NULL, 0}};
+    static const lfuse__text_place places[] = {{"SCHEDULE", lfuse__tiles_put_schedule, 0},
+                                               {"BAND", lfuse__tiles_put_band, 0},
+                                               {"LOOP", lfuse__tiles_put_sums, 0},
+                                               {"EPILOGUE", lfuse__tiles_put_end, 0},
+                                               {NULL, NULL, 0}};
     const lfuse__product_class *p = t->p;
     const lfuse__parameter parameters[] = {
         {"NAME", .word = name}, {"WORDS", .number = t->l.own + lfuse__tiles_own(p)},

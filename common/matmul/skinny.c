@@ -45,11 +45,11 @@ static void put_store(const void *context, int which, int indent)
 
 static void put_parts(const lfuse__tiles *t, const char *name)
 {
-    static const lfuse__place places[] = {{"OPERANDS", put_operands, 0},
-                                          {"COMPUTE_WIDE", lfuse__skinny_put_wide, 0},
-                                          {"COMPUTE_SKINNY", lfuse__skinny_put_other, 0},
-                                          {"STORE", put_store, 0},
-                                          {NULL, NULL, 0}};
+    static const lfuse__text_place places[] = {{"OPERANDS", put_operands, 0},
+                                               {"COMPUTE_WIDE", lfuse__skinny_put_wide, 0},
+                                               {"COMPUTE_SKINNY", lfuse__skinny_put_other, 0},
+                                               {"STORE", put_store, 0},
+                                               {NULL, NULL, 0}};
     const lfuse__skinny_text s = describe(t);
     const lfuse_type wide = t->t.k->operands[s.wide].type, other = t->t.k->operands[s.other].type;
     const int wide_size = (int)lfuse__type_bytes(wide), other_size = (int)lfuse__type_bytes(other);

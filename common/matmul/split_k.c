@@ -79,7 +79,7 @@ static void put_vectors(const void *context, int gathers, int indent)
 static void put_by_number(const void *context, int gathers, int indent)
 {
     const lfuse__tiles *t = context;
-    const lfuse__place places[] = {{"VECTORS", put_vectors, gathers}, {NULL, NULL, 0}};
+    const lfuse__text_place places[] = {{"VECTORS", put_vectors, gathers}, {NULL, NULL, 0}};
     const lfuse__parameter parameters[] = {
         {"T", .word = t->sum}, {"TYPE", .word = lfuse__memory_word(t->p->sum)}, {"V", .number = t->vector},
         {"THREADS", .number = t->threads}, {"OF_TILE", .number = t->vectors},
@@ -114,8 +114,8 @@ static void put_sums_of_left(const void *context, int which, int indent)
 
 static void put_split(const void *context, int which, int indent)
 {
-    static const lfuse__place places[] = {{"SUMS_OF_LEFT", put_sums_of_left, 0}, {"BY_NUMBER", put_by_number, true},
-                                          {NULL, NULL, 0}};
+    static const lfuse__text_place places[] = {{"SUMS_OF_LEFT", put_sums_of_left, 0},
+                                               {"BY_NUMBER", put_by_number, true}, {NULL, NULL, 0}};
     const lfuse__tiles *t = context;
     const bool shared = t->p->split == LFUSE__SPLIT_STREAM_K;
     const lfuse__parameter parameters[] = {
@@ -141,8 +141,8 @@ static void put_column_sums(const void *context, int which, int indent)
 
 void lfuse__tiles_put_end(const void *context, int which, int indent)
 {
-    static const lfuse__place places[] = {{"OWN", put_own, 0}, {"SPLIT", put_split, 0},
-                                          {"COLUMN_SUMS", put_column_sums, 0}, {NULL, NULL, 0}};
+    static const lfuse__text_place places[] = {{"OWN", put_own, 0}, {"SPLIT", put_split, 0},
+                                               {"COLUMN_SUMS", put_column_sums, 0}, {NULL, NULL, 0}};
     const lfuse__tiles *t = context;
     const lfuse__product_class *p = t->p;
     const int left = left_of(t);

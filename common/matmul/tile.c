@@ -80,9 +80,9 @@ static void put_operands(const void *context, int which, int indent)
 
 void lfuse__tiles_put_schedule(const void *context, int which, int indent)
 {
-    static const lfuse__place places[] = {{"BAND", lfuse__tiles_put_band, 0},
-                                          {"PLACE_IN_TILE", lfuse__tiles_put_items, 0},
-                                          {"OPERANDS", put_operands, 0}, {NULL, NULL, 0}};
+    static const lfuse__text_place places[] = {{"BAND", lfuse__tiles_put_band, 0},
+                                               {"PLACE_IN_TILE", lfuse__tiles_put_items, 0},
+                                               {"OPERANDS", put_operands, 0}, {NULL, NULL, 0}};
     const lfuse__tiles *t = context;
     const int own = t->l.own;
     const lfuse__parameter parameters[] = {

@@ -25,7 +25,7 @@ static const char *written(const char *text)
     static const lfuse__parameter parameters[] = {
         {"NAME", .word = "k1"}, {"T", .word = "f32"},  {"ROWS", .number = 8},
         {"ON", .number = 1},    {"OFF", .number = 0}, {"TWO", .number = 2}, {"CALL", .number = 0}, {NULL}};
-    static const lfuse__place places[] = {{"BODY", put_body, 0}, {"END", put_body, 1}, {NULL}};
+    static const lfuse__text_place places[] = {{"BODY", put_body, 0}, {"END", put_body, 1}, {NULL}};
     lfuse__strbuf_clear(&out);
     lfuse__put_text_of(&out, 1, text, parameters, places, put_call, "body");
     return out.data;
