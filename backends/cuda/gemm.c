@@ -99,7 +99,7 @@ static lfuse_status get_handle(lfuse__bdevice *dev, cublasLtHandle_t *handle)
 static void release(lfuse__bgemm *g)
 {
     if (g->scalars) lfuse__cu_free(g->scalars);
-    if (g->addend && g->apart) lfuse__lt.MatrixLayoutDestroy(g->addend);
+    if (g->addend && g->adds) lfuse__lt.MatrixLayoutDestroy(g->addend);
     if (g->result) lfuse__lt.MatrixLayoutDestroy(g->result);
     if (g->second) lfuse__lt.MatrixLayoutDestroy(g->second);
     if (g->first) lfuse__lt.MatrixLayoutDestroy(g->first);
@@ -173,13 +173,13 @@ static lfuse_status describe_layouts(lfuse__bgemm *g, const lfuse__gemm_desc *d)
         { &g->addend, g->type->result, d->n, d->m, c->ld, c->stride },
     };
 
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0] - !g->apart; i++) {
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0] - !g->adds; i++) {
         cublasStatus_t code = lfuse__lt.MatrixLayoutCreate(rows[i].layout, rows[i].type, (uint64_t)rows[i].rows,
                                                            (uint64_t)rows[i].columns, rows[i].ld);
         if (code) return lfuse__cu_blas_error(code, "cublasLtMatrixLayoutCreate");
         if (d->batch) LFUSE__TRY(set_batch(*rows[i].layout, d->batch, rows[i].stride));
     }
-    if (!g->apart) g->addend = g->result;
+    if (!g->adds) g->addend = g->result;
     return LFUSE_OK;
 }
 
@@ -216,6 +216,9 @@ static lfuse_status check(const lfuse__gemm_desc *d)
                                 lfuse__epilogue_inputs[i].subject);
     if (d->inputs[LFUSE__INPUT_SCALE].taken && d->has_beta)
         return lfuse__error(LFUSE_ERR_UNSUPPORTED, "cuBLASLt: alpha in device memory and beta on the host");
+    if (d->inputs[LFUSE__INPUT_SCALE].taken && lfuse_type_size(lfuse__gemm_result(d)) < sizeof(float))
+        return lfuse__error(LFUSE_ERR_UNSUPPORTED, "cuBLASLt: alpha in device memory is no %s",
+                            lfuse_type_name(lfuse__gemm_result(d)));
     if (is_slow_scale(d))
         return lfuse__error(LFUSE_ERR_UNSUPPORTED, "cuBLASLt: f64 with alpha in device memory and a bias or relu");
     if (d->batch > INT32_MAX)
@@ -233,7 +236,7 @@ static lfuse_status describe(lfuse__bdevice *dev, const lfuse__gemm_desc *d, lfu
     g->dev = dev;
     g->type = find_type(d);
     g->bias = d->inputs[LFUSE__INPUT_BIAS].taken;
-    g->apart = d->inputs[LFUSE__INPUT_ADDEND].taken;
+    g->adds = d->inputs[LFUSE__INPUT_ADDEND].taken;
     g->scale = d->inputs[LFUSE__INPUT_SCALE].taken;
     g->alignment = row_alignment(d, g->type->bytes);
     LFUSE__TRY(get_handle(dev, &g->handle));
@@ -396,7 +399,7 @@ static CUdeviceptr address_of_input(const lfuse__gemm_args *args, lfuse__epilogu
 
 static CUdeviceptr address_of_addend(const lfuse__bgemm *gemm, const lfuse__gemm_args *args)
 {
-    return gemm->apart ? address_of_input(args, LFUSE__INPUT_ADDEND) : address(args->c, args->c_offset);
+    return gemm->adds ? address_of_input(args, LFUSE__INPUT_ADDEND) : address(args->c, args->c_offset);
 }
 
 static lfuse_status misaligned(const lfuse__bgemm *g)

@@ -23,7 +23,7 @@ struct lfuse__bgemm {
     cublasLtMatrixLayout_t first, second, result; /* our B, A, D */
     cublasLtMatrixLayout_t addend;                /* our C where it lies apart, else `result` */
     const lfuse__cu_gemm_type *type;
-    bool bias, apart, scale; /* the inputs of the epilogue that it takes */
+    bool bias, adds, scale;  /* the inputs of the epilogue that it takes: a bias, an addend apart from D, alpha */
     bool loose;              /* there is an algorithm for addresses that are not aligned to `alignment` */
     unsigned alignment;      /* of the addresses that `algorithm` takes */
     uint64_t workspace, loose_workspace;

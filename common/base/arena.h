@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Memory that is given back as a whole, for what is needed only while something is being made. */
+/*
+ * Memory that is given back as a whole: of what exists only while something is being made, and of the arrays of an
+ * object that live as long as it does.
+ */
 #ifndef COMMON_BASE_ARENA_H
 #define COMMON_BASE_ARENA_H
 

@@ -63,7 +63,7 @@ static const lfuse__costs generic = {
     .provider = {.ranges = {{33, INT64_MAX, 1 << 24}, {2, INT64_MAX, 1 << 24}, {0, INT64_MAX, 1 << 12},
                             {0, INT64_MAX, 1 << 12}, {0, INT64_MAX, 1 << 12}},
                  .always = 1 << 24, .batch_full = 1 << 26, .batch_small = 1 << 18, .batch_large = 1 << 24},
-    .tiles = {.wait = 400, .operand = 1.1, .cache_bytes = 64, .units = 8, .start = 9600, .another_round = 1000,
+    .tiles = {.wait = 400, .operand = 1.1, .cache_bytes = 64, .tensor_cores = 8, .start = 9600, .another_round = 1000,
               .slicing = 0.21, .unaligned = 600, .overlap = 2800, .worth_sharing = 1.2, .on_the_way = 16, .bytes = 16,
               .skinny_launch = 12400, .skinny_rate = 42, .parts = {{3500, 2200, 1.15}, {5000, 3200, 1.2}}},
     .network = {.tagged_values = 1024, .tagged_readers = 32, .cache_bytes = 40, .weights = 1.5,

@@ -72,7 +72,7 @@ typedef struct lfuse__tiles_costs {
     double wait;          /* what a k-tile takes in addition to its products */
     double operand;       /* products that a work-item computes in the time of reading an element from local memory */
     double cache_bytes;   /* bytes that a compute unit gets from the cache in a cycle, for local memory */
-    double units;         /* how many times as fast tensor cores are */
+    double tensor_cores;  /* how many times as fast tensor cores are */
     /* In any case: */
     double start;         /* what a launch takes in addition to its groups' products */
     double another_round; /* what each round of groups after the first takes in addition */

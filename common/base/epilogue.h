@@ -19,7 +19,7 @@ typedef enum lfuse__epilogue {
 
 static const char *const lfuse__epilogue_words[LFUSE__EPILOGUES] = { NULL, "relu", "gelu_tanh" };
 
-/* What it reads beside A and B. */
+/* What a vendor's product reads besides A and B. */
 typedef enum lfuse__epilogue_input {
     LFUSE__INPUT_BIAS,
     LFUSE__INPUT_ADDEND, /* times beta; absent where it is D itself */
@@ -30,7 +30,7 @@ typedef enum lfuse__epilogue_input {
 static const struct {
     bool rows, columns;  /* it has an element for each row of D, for each column; for both: it is a matrix as D is; else
                             its elements have no gaps, and all products of a batch read the same */
-    const char *op;      /* by which it meets what the rows below have made of the sum */
+    const char *op;      /* the operator that joins it to the value so far: the sum, then the rows below in turn */
     const char *word;    /* in the names of problems for wisdom */
     const char *subject; /* in messages */
 } lfuse__epilogue_inputs[LFUSE__EPILOGUE_INPUTS] = {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Where values come from and where they go: inputs, numbers, outputs, updates. */
 #include <stdio.h>
-#include <string.h>
 
 #include "common/graph/compose.h"
 

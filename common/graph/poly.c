@@ -4,15 +4,15 @@
 
 #include "common/graph/graph.h"
 
-enum { NO_SIZE = INT32_MAX };
+enum { NO_VARIABLE = INT32_MAX };
 
-static void set_term(lfuse__poly_term *t, int64_t factor)
+static void set_term(lfuse__poly_term *t, int64_t coefficient)
 {
     int i;
 
     memset(t, 0, sizeof *t);
-    t->coefficient = factor;
-    for (i = 0; i < LFUSE__POLY_FACTORS; i++) t->variables[i] = NO_SIZE;
+    t->coefficient = coefficient;
+    for (i = 0; i < LFUSE__POLY_FACTORS; i++) t->variables[i] = NO_VARIABLE;
 }
 
 void lfuse__poly_variable(int32_t index, lfuse__poly *poly)
@@ -92,9 +92,9 @@ static bool multiply_terms(const lfuse__poly_term *a, const lfuse__poly_term *b,
     set_term(product, 0);
     if (__builtin_mul_overflow(a->coefficient, b->coefficient, &product->coefficient)) return false;
     for (;;) {
-        const int32_t x = i < LFUSE__POLY_FACTORS ? a->variables[i] : NO_SIZE;
-        const int32_t y = j < LFUSE__POLY_FACTORS ? b->variables[j] : NO_SIZE;
-        if (x == NO_SIZE && y == NO_SIZE) return true;
+        const int32_t x = i < LFUSE__POLY_FACTORS ? a->variables[i] : NO_VARIABLE;
+        const int32_t y = j < LFUSE__POLY_FACTORS ? b->variables[j] : NO_VARIABLE;
+        if (x == NO_VARIABLE && y == NO_VARIABLE) return true;
         if (n == LFUSE__POLY_FACTORS) return false;
         if (x <= y) i++;
         else j++;
@@ -123,11 +123,11 @@ static bool divide_term(const lfuse__poly_term *a, const lfuse__poly_term *b, lf
     set_term(quotient, 0);
     if ((a->coefficient == INT64_MIN && b->coefficient == -1) || a->coefficient % b->coefficient) return false;
     quotient->coefficient = a->coefficient / b->coefficient;
-    for (i = 0; i < LFUSE__POLY_FACTORS && a->variables[i] != NO_SIZE; i++) {
+    for (i = 0; i < LFUSE__POLY_FACTORS && a->variables[i] != NO_VARIABLE; i++) {
         if (j < LFUSE__POLY_FACTORS && a->variables[i] == b->variables[j]) j++;
         else quotient->variables[n++] = a->variables[i];
     }
-    return j == LFUSE__POLY_FACTORS || b->variables[j] == NO_SIZE;
+    return j == LFUSE__POLY_FACTORS || b->variables[j] == NO_VARIABLE;
 }
 
 bool lfuse__poly_divide(const lfuse__poly *a, const lfuse__poly *b, lfuse__poly *quotient)
@@ -202,7 +202,7 @@ void lfuse__poly_bounds(const lfuse_graph *g, const lfuse__poly *poly, int64_t *
     for (i = 0; i < poly->nterms; i++) {
         const lfuse__poly_term *t = &poly->terms[i];
         a = b = t->coefficient;
-        for (j = 0; j < LFUSE__POLY_FACTORS && t->variables[j] != NO_SIZE; j++)
+        for (j = 0; j < LFUSE__POLY_FACTORS && t->variables[j] != NO_VARIABLE; j++)
             widen(&a, &b, g->sizes[t->variables[j]].low, g->sizes[t->variables[j]].high);
         *low = add(*low, a);
         *high = add(*high, b);

@@ -317,6 +317,10 @@ void lfuse__rows_put_file(const lfuse__rows_file *f, int indent, const char *tex
 
     for (; own && own->name; own++) parameters[n++] = *own;
     for (; own_places && own_places->name; own_places++) all[m++] = *own_places;
+    if (n > MOST - sizeof common / sizeof *common || m > MOST - sizeof places / sizeof *places) {
+        t->out->failed = true;
+        return;
+    }
     memcpy(parameters + n, common, sizeof common);
     memcpy(all + m, places, sizeof places);
     lfuse__put_text_of(t->out, indent, text, parameters, all, put_statement, f);

@@ -172,7 +172,7 @@ static bool vendor_is_faster(const lfuse__facts *facts, const lfuse__matmul_prob
     const lfuse__matmul_sizes sizes = {e[0], e[1], e[2], c->product.batched ? e[LFUSE__PRODUCT_BATCH] : 1};
     const lfuse__matmul_desc desc = desc_of(c);
 
-    return p->vendor && !p->lean && !facts->vector_lanes && !lfuse__vendor.declines(facts, &desc) &&
+    return p->vendor && !p->low_memory && !facts->vector_lanes && !lfuse__vendor.declines(facts, &desc) &&
            lfuse__vendor_is_faster(facts, c->operands[LFUSE__PRODUCT_A].type, &sizes);
 }
 
@@ -189,7 +189,7 @@ static lfuse_status choose_cheapest(const lfuse__facts *facts, const lfuse__matm
     for (i = 0; i < rank(&c->product); i++) e[i] = p->extents[i] > 0 ? p->extents[i] : 1;
     if (c->product.column_sums) LFUSE__TRY(find_summed(facts, e, p->unsized, c));
     else if (find(facts, e, c, false, p->unsized, &c->product) < 0) return nobody(facts, e, c);
-    if (p->lean) find(facts, e, c, true, p->unsized, &c->product);
+    if (p->low_memory) find(facts, e, c, true, p->unsized, &c->product);
     return LFUSE_OK;
 }
 
@@ -222,7 +222,8 @@ static lfuse_status choose_named(const lfuse__facts *facts, const int64_t *exten
 lfuse_status lfuse__matmul_choose(const lfuse__facts *facts, const lfuse__matmul_problem *p, lfuse__kernel_class *c)
 {
     complete(c);
-    return p->candidate && !p->lean ? choose_named(facts, p->extents, p->candidate, c) : choose_cheapest(facts, p, c);
+    if (p->candidate && !p->low_memory) return choose_named(facts, p->extents, p->candidate, c);
+    return choose_cheapest(facts, p, c);
 }
 
 int lfuse__matmul_classes(const lfuse__facts *facts, const int64_t *low, const int64_t *high,

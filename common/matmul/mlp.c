@@ -151,7 +151,7 @@ static bool shape(const lfuse__facts *facts, const lfuse__network_costs *costs, 
 }
 
 /* By products of f16 and bf16: those of the device's maker, and tiles where they can. This kernel does not use them. */
-static bool units_are_used(const lfuse__facts *facts)
+static bool tensor_cores_are_used(const lfuse__facts *facts)
 {
     return facts->products == LFUSE__PRODUCTS_TUNED || facts->tensor_cores;
 }
@@ -172,7 +172,7 @@ lfuse_status lfuse__network_choose(const lfuse__facts *facts, const lfuse__netwo
                             facts->info.name);
     if (!fits(c, w->nlayers))
         return lfuse__error(LFUSE_ERR_UNSUPPORTED, "%d layers take more argument words than a launch has", w->nlayers);
-    if (size < sizeof(float) && units_are_used(facts) &&
+    if (size < sizeof(float) && tensor_cores_are_used(facts) &&
         (double)most.m * (double)most.k * (double)most.n > costs.network.narrow_products)
         return lfuse__error(LFUSE_ERR_UNSUPPORTED, "%lld rows of layers of up to %lld x %lld: tensor cores are "
                             "taken for faster", (long long)w->m, (long long)most.k, (long long)most.n);

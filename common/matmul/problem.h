@@ -77,15 +77,15 @@ typedef struct lfuse__matmul_problem {
     bool vendor;            /* a vendor's product is an alternative: it is preferred where it is taken for faster */
     bool unsized;           /* the plan does not know the sizes: one of the classes that were compiled ahead for them,
                                which lfuse__matmul_classes returns for bounds that differ */
-    bool lean;              /* the device has no memory left: k is not split where that can be avoided, which needs no
+    bool low_memory;        /* the device has no memory left: k is not split where that can be avoided, which needs no
                                workspace. With `parts` 1 in the geometry, every solver takes the least that it can */
-    const lfuse__matmul_candidate *candidate; /* this one; NULL: the cheapest. Ignored where `lean` is set */
+    const lfuse__matmul_candidate *candidate; /* this one; NULL: the cheapest. Ignored where `low_memory` is set */
 } lfuse__matmul_problem;
 
 /*
  * Completes the class for the problem: solver, sum, tile. ERR_UNSUPPORTED, with each solver's reason, where nobody
- * computes such a product on the device, where the vendor is preferred, or where it is cheaper to sum
- * columns in a launch of its own.
+ * computes such a product on the device, where the vendor is preferred, or where it is cheaper to sum columns in a
+ * launch of its own.
  */
 lfuse_status lfuse__matmul_choose(const lfuse__facts *facts, const lfuse__matmul_problem *p, lfuse__kernel_class *c);
 /*

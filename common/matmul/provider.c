@@ -116,7 +116,7 @@ static lfuse__computes provider(const lfuse__facts *facts, const lfuse__matmul_d
 
 /* ---- what the planner is told ---- */
 
-/* Why the last solver with candidates declines, where all do. */
+/* Why the last solver with candidates declines, where all do, whether it runs on the device or not. */
 static const char *native_declines(const lfuse__facts *facts, const lfuse__matmul_desc *desc)
 {
     const char *why = NULL;

@@ -93,7 +93,7 @@ static tile_model model_of(const lfuse__product_class *p, const lfuse__facts *fa
     k.residents = residents_of(s, p, facts, costs.rows.registers);
     k.wait = costs.tiles.wait;
     k.rate = 1 / ((1 + costs.tiles.operand * operands / sums) / costs.lanes + loaded / costs.tiles.cache_bytes);
-    if (k.tile->tensor_cores) k.rate *= costs.tiles.units;
+    if (k.tile->tensor_cores) k.rate *= costs.tiles.tensor_cores;
     return k;
 }
 

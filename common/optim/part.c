@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A part of a step: one plan over groups of one form, or in loops over one member. */
-#include <string.h>
 
 #include "common/base/error.h"
 #include "common/optim/optimizer.h"

@@ -10,7 +10,6 @@
 #include "common/base/arena.h"
 #include "common/base/error.h"
 #include "common/graph/build.h"
-#include "common/plan/draft.h"
 
 /* The axis along which a node comes in pieces where its operand k does; -1. */
 static int axis_behind(const lfuse__lowering *l, const lfuse__node *n, int k, const int *axis)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Plans as text: the grammar is in plan.h. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "common/base/real.h"
 #include "common/plan/plan.h"

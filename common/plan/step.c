@@ -54,6 +54,7 @@ lfuse_status lfuse__step_copy(const lfuse__step *from, lfuse__step *to)
     to->body.number_types = copy(from->body.number_types, from->body.nnumbers, sizeof *from->body.number_types);
     to->numbers = copy(from->numbers, from->body.nnumbers, sizeof *from->numbers);
     if (to->operands && to->body.instr && to->body.stores && to->body.number_types && to->numbers) return LFUSE_OK;
+    to->noperands = 0;
     return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory while a plan was made (%d instructions)",
                         from->body.ninstr);
 }

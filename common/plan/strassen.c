@@ -6,7 +6,6 @@
 #include "common/plan/draft.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "common/base/error.h"
 

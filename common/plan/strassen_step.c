@@ -295,11 +295,9 @@ static lfuse_status build(lfuse__draft *d, const lfuse__unit *u, lfuse__builder 
 static lfuse_status end_step(lfuse__draft *d, const lfuse__unit *u, int result, int factors, lfuse__step *step)
 {
     lfuse__builder *b;
-    lfuse_status status;
 
     LFUSE__TRY(lfuse__builder_begin(d, u->tail, 2, lfuse__draft_node(d, u->node)->shape, &b));
-    status = build(d, u, b, result, factors, step);
-    return status;
+    return build(d, u, b, result, factors, step);
 }
 
 /* The buffers of a product; factors: those of the product that it goes on to, -1. */

@@ -56,7 +56,7 @@ static bool takes(const lfuse__tail *t, lfuse__epilogue_input i)
     return t->inputs[i].base >= 0;
 }
 
-/* Whether the vendor can read the value of `base`, beside what it computes, as one of the node's type. */
+/* Whether the vendor can read the value of `base`, besides A and B, as one of the node's type. */
 static bool may_read(const lfuse__draft *d, int32_t node, int32_t base)
 {
     const lfuse__node *x = lfuse__draft_node(d, base);
@@ -151,7 +151,7 @@ static bool takes_bias(const lfuse__draft *d, lfuse__tail *t, int32_t node)
     if (i < 0 || !is_op(d, node, LFUSE__OP_add) || takes(t, LFUSE__INPUT_BIAS) || t->epilogue != LFUSE__EP_NONE)
         return false;
     base = lfuse__draft_operand(d, node, i, &walk);
-    if (!may_read(d, node, base) || walk.axis[column] < 0 || walk.step[column] != 1) return false;
+    if (!may_read(d, node, base) || walk.gathered >= 0 || walk.axis[column] < 0 || walk.step[column] != 1) return false;
     for (k = 0; k < column; k++)
         if (walk.axis[k] >= 0) return false;
     for (k = 0; k < walk.rank; k++) /* a row vector, all of it: vendors take no other */

@@ -165,7 +165,7 @@ int32_t lfuse__draft_operand(const lfuse__draft *d, int32_t node, int i, lfuse__
     lfuse__view back;
 
     step_back(d, node, i, &back);
-    lfuse__view_compose(d, &back, in, &d->memory[in].view, walk); /* lfuse__draft_views saw to it that it can be done */
+    lfuse__view_compose(d, &back, in, &d->memory[in].view, walk); /* lfuse__pass_views saw to it that it can be done */
     if (n->kind == LFUSE__GATHER && i == 0) walk->gathered = d->memory[in].view.axis[n->axes[0]];
     return walk->base;
 }

@@ -47,7 +47,7 @@ void lfuse__body_release(lfuse__body_entry *entry);
 
 /* ---- plan.c ---- */
 
-/* What the user has of a plan body: the names and the size variables of his graph, and the instances of his streams. */
+/* What the user has of a plan body: the names and the size variables of the graph, and the instances of his streams. */
 struct lfuse_plan {
     lfuse_device *dev; /* one reference */
     lfuse__body_entry *body;

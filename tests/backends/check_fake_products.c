@@ -221,6 +221,9 @@ TEST(test_scale)
         p.d.has_beta = true;
         SAYS(LFUSE_ERR_UNSUPPORTED, cuda->gemm_candidates(dev, &p.d, 1, &c, &n), "beta on the host");
     }
+    const lfuse__gemm_desc narrow = { .type = LFUSE_F16, .m = 4, .n = 4, .k = 4, .lda = 8, .ldb = 8, .ldc = 8,
+                                      .inputs[LFUSE__INPUT_SCALE].taken = true };
+    SAYS(LFUSE_ERR_UNSUPPORTED, cuda->gemm_candidates(dev, &narrow, 1, &c, &n), "device memory is no f16");
 }
 
 /* One operand that starts late, or one distance that keeps no alignment, and the algorithm has to take any address. */

@@ -57,7 +57,7 @@ static void ck_complete(const lfuse__costs *c)
     ck_assert(c->rows.staged_single && c->rows.staged_item && c->rows.staged_team);
     ck_assert(c->strassen.ends > 0 && c->strassen.narrow_ends > 0 && c->strassen.launch > 0 && c->strassen.least > 0);
     ck_assert(c->tiles.start > 0 && c->tiles.bytes > 0 && c->tiles.skinny_rate > 0 && c->tiles.on_the_way > 0);
-    ck_assert(c->tiles.fitted || (c->tiles.operand > 0 && c->tiles.cache_bytes > 0 && c->tiles.units > 0));
+    ck_assert(c->tiles.fitted || (c->tiles.operand > 0 && c->tiles.cache_bytes > 0 && c->tiles.tensor_cores > 0));
     ck_assert(c->tiles.parts[0].worth > 1 && c->tiles.parts[1].worth > 1);
     ck_assert(c->lanes > 0 && c->network.cache_bytes > 0 && c->network.most > 0);
     for (i = 0; i <= LFUSE__STRASSEN_WORTH; i++) ck_assert(c->strassen.streaming[i] > 0);

@@ -135,7 +135,7 @@ TEST(without_memory)
     ck_assert(!choose(&facts, sizes, false, &c));
     ck_assert(c.product.split && lfuse__product_workspace(&c, &facts, &g) > 0);
     class_of(&c, LFUSE_F32);
-    ck_assert(!lfuse__matmul_choose(&facts, &(lfuse__matmul_problem){.extents = sizes, .lean = true}, &c));
+    ck_assert(!lfuse__matmul_choose(&facts, &(lfuse__matmul_problem){.extents = sizes, .low_memory = true}, &c));
     ck_assert_int_eq(c.product.split, 0);
     ck_assert_uint_eq(lfuse__product_workspace(&c, &facts, &g), 0);
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Groups of members with numbers of their own: which lists have any, and which scalars may have as many numbers. */
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "common/base/error.h"

@@ -85,6 +85,7 @@ static void add_body(writer *w, const lfuse__body *b)
 static int epilogue_number(const lfuse__product *p)
 {
     static const int numbers[] = { [LFUSE__EP_NONE] = 0, [LFUSE__EP_RELU] = 2, [LFUSE__EP_GELU_TANH] = 3 };
+    _Static_assert(sizeof numbers / sizeof *numbers == LFUSE__EPILOGUES, "a number for each function");
 
     return numbers[p->epilogue] + (p->inputs[LFUSE__INPUT_BIAS] > 0);
 }

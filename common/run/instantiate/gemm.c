@@ -82,10 +82,11 @@ static lfuse_status check_inputs(const lfuse__product *p, matrices *m)
 
     for (i = 0; i < LFUSE__EPILOGUE_INPUTS; i++) {
         lfuse__matrix *input = &m->inputs[i];
+        const bool uneven = lfuse__epilogue_takes_matrix(i) && !input->even;
         if (p->inputs[i] && !is_plain(i, input))
             return lfuse__error(LFUSE_ERR_UNSUPPORTED, "%s has strides %" PRId64 " and %" PRId64 "%s",
                                 lfuse__epilogue_inputs[i].subject, lfuse__matrix_strides(input)[0],
-                                lfuse__matrix_strides(input)[1], input->even ? "" : ", in a batch of no single stride");
+                                lfuse__matrix_strides(input)[1], uneven ? ", in a batch of no single stride" : "");
     }
     return LFUSE_OK;
 }

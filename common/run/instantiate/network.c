@@ -6,7 +6,6 @@
  * that it is zeroed before each of them.
  */
 #include <stdlib.h>
-#include <string.h>
 
 #include "common/base/error.h"
 #include "common/matmul/mlp.h"

@@ -16,7 +16,7 @@ typedef struct product {
     int64_t extents[LFUSE_MAX_RANK]; /* of the result: the batch, m, n */
     int64_t sizes[LFUSE__PRODUCT_EXTENTS]; /* the geometry's */
     lfuse__matrix matrices[LFUSE__MAX_OPERANDS];
-    lfuse__matrix odd[LFUSE__MAX_OPERANDS]; /* what those that are copies stand for */
+    lfuse__matrix originals[LFUSE__MAX_OPERANDS]; /* what those that are copies stand for */
     lfuse__stand_ins copies;
     int8_t sides[LFUSE__MAX_OPERANDS]; /* whose work each is part of: A's, B's; -1 */
     bool transposed[2];                    /* A, B: made of what is stored transposed */
@@ -44,12 +44,12 @@ static lfuse_status even_out(lfuse__instantiation *ctx, const lfuse__step *step,
 {
     lfuse__matrix *m = &p->matrices[i];
 
-    p->odd[i] = *m;
+    p->originals[i] = *m;
     if (m->even) return LFUSE_OK;
     lfuse__log(LFUSE_LOG_DEBUG, "what a batch of products %s has no single stride there: it goes through a copy",
                m->walk.written ? "stores" : "takes");
-    LFUSE__TRY(lfuse__matrix_like(ctx->in, &p->odd[i], m));
-    return m->walk.written ? LFUSE_OK : lfuse__matrix_copy(ctx, step, m, &p->odd[i]);
+    LFUSE__TRY(lfuse__matrix_like(ctx->in, &p->originals[i], m));
+    return m->walk.written ? LFUSE_OK : lfuse__matrix_copy(ctx, step, m, &p->originals[i]);
 }
 
 static lfuse_status open_operands(lfuse__instantiation *ctx, const lfuse__step *step, const bool transposed[2],
@@ -78,8 +78,8 @@ static lfuse_status close(lfuse__instantiation *ctx, const lfuse__step *step, co
     int i;
 
     for (i = LFUSE__PRODUCT_OWN; i < step->noperands; i++)
-        if (p->odd[i].walk.written && !p->odd[i].even)
-            LFUSE__TRY(lfuse__matrix_copy(ctx, step, &p->odd[i], &p->matrices[i]));
+        if (p->originals[i].walk.written && !p->originals[i].even)
+            LFUSE__TRY(lfuse__matrix_copy(ctx, step, &p->originals[i], &p->matrices[i]));
     return lfuse__stand_ins_empty(ctx, step, &p->copies);
 }
 
@@ -244,7 +244,7 @@ lfuse_status lfuse__instantiate_product(lfuse__instantiation *ctx, const lfuse__
                        " is computed where it is read", i ? "right" : "left", s[M], s[N], s[K]);
     LFUSE__TRY(open_operands(ctx, step, (const bool[]){ c->product.ta, c->product.tb }, &p));
     classify(step, &p, c);
-    problem = (lfuse__matmul_problem){ .extents = s, .vendor = ctx->has_next, .lean = ctx->low_memory,
+    problem = (lfuse__matmul_problem){ .extents = s, .vendor = ctx->has_next, .low_memory = ctx->low_memory,
                                               .unsized = !lfuse__product_sized(in->body, step),
                                               .candidate = ctx->candidate };
     LFUSE__TRY(lfuse__matmul_choose(in->facts, &problem, c));

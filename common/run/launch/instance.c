@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Instances: a plan with sizes, lists and frozen tensors on a stream. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "common/base/error.h"
 #include "common/run/bind/bind.h"
