@@ -116,7 +116,10 @@ static lfuse__computes provider(const lfuse__facts *facts, const lfuse__matmul_d
 
 /* ---- what the planner is told ---- */
 
-/* Why the last solver with candidates declines, where all do, whether it runs on the device or not. */
+/*
+ * Returns NULL where a solver with candidates takes the product; else why the last of them declines, whether it runs on
+ * the device or not.
+ */
 static const char *native_declines(const lfuse__facts *facts, const lfuse__matmul_desc *desc)
 {
     const char *why = NULL;

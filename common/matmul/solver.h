@@ -9,9 +9,9 @@
  * Batches, lists, prologues and column sums are fields of one description, lfuse__matmul_desc: a solver takes a product
  * that has them, or declines it with a reason.
  *
- * To make the operations of an instance is no member of a row, as it takes plans, buffers and streams of common/run/,
- * which calls this folder and is not called by it: families.def names a function of common/run/instantiate/ for each
- * kind of step, and that for products asks by problem.h what it has to know of a solver.
+ * A row has no function that makes an instance's operations: these need plans, buffers and streams of common/run/,
+ * which calls this folder and is not called by it. families.def names such a function of common/run/instantiate/ for
+ * each kind of step, and the one for products asks through problem.h what it has to know of a solver.
  *
  * Who adds a solver writes its file, its name below, a row in solvers.c and its kernel's text.
  */

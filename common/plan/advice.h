@@ -41,7 +41,7 @@ typedef struct lfuse__matmul_desc {
     bool prologue;               /* A or B is computed where it is read */
     bool column_sums;            /* the columns of the result are summed */
     bool frozen[2];              /* A, or B, is the same at all runs of an instance */
-    bool prepared;               /* the product is */
+    bool prepared;               /* so is the product: it is computed once an instance */
     int levels;                  /* STRASSEN: at least so many levels of the algorithm */
     lfuse_provider provider;     /* that the caller asks for */
 } lfuse__matmul_desc;
