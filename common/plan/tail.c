@@ -80,7 +80,7 @@ static bool takes_scale(const lfuse__draft *d, lfuse__tail *t, int32_t node)
     if (i < 0 || !is_op(d, node, LFUSE__OP_mul) || t->nodes || (n->type != LFUSE_F32 && n->type != LFUSE_F64))
         return false;
     base = lfuse__draft_operand(d, node, i, &walk);
-    if (!may_read(d, node, base) || walk.gathered >= 0) return false;
+    if (!may_read(d, node, base)) return false;
     for (k = 0; k < n->rank; k++)
         if (walk.axis[k] >= 0) return false;
     t->inputs[LFUSE__INPUT_SCALE] = walk;
@@ -151,7 +151,7 @@ static bool takes_bias(const lfuse__draft *d, lfuse__tail *t, int32_t node)
     if (i < 0 || !is_op(d, node, LFUSE__OP_add) || takes(t, LFUSE__INPUT_BIAS) || t->epilogue != LFUSE__EP_NONE)
         return false;
     base = lfuse__draft_operand(d, node, i, &walk);
-    if (!may_read(d, node, base) || walk.gathered >= 0 || walk.axis[column] < 0 || walk.step[column] != 1) return false;
+    if (!may_read(d, node, base) || walk.axis[column] < 0 || walk.step[column] != 1) return false;
     for (k = 0; k < column; k++)
         if (walk.axis[k] >= 0) return false;
     for (k = 0; k < walk.rank; k++) /* a row vector, all of it: vendors take no other */

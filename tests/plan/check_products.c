@@ -280,6 +280,25 @@ TEST(of_a_row)
     behind(lfuse_mul(m, row), "(gemm 4 x 16 x 8 acc) (pointwise 4 x 16 (y (mul t0 b)))");
 }
 
+/* A vendor reads an element where it is, and looks nothing up. */
+TEST(that_is_looked_up)
+{
+    const lfuse_value at = lfuse_input(g, "at", LFUSE_I32, 0, NULL);
+
+    operands();
+    behind(lfuse_mul(m, lfuse_gather(row, at)),
+           "(gemm 4 x 16 x 8 acc) (pointwise 4 x 16 (y (mul t0 (gather b[@] at))))");
+}
+
+TEST(a_bias_that_is_looked_up)
+{
+    const lfuse_value at = lfuse_input(g, "at", LFUSE_I32, 0, NULL);
+
+    operands();
+    behind(lfuse_add(m, lfuse_gather(lfuse_input(g, "rows", F32(5, 16)), at)),
+           "(pointwise 16 (t0 (gather rows[@,i0] at))) (gemm 4 x 16 x 8 (add acc t0))");
+}
+
 TEST(beside_alpha)
 {
     operands();
