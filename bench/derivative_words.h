@@ -16,8 +16,9 @@
 #define D_LOG(x) log((R)(x))
 #define D_SIN(x) sin((R)(x))
 #define D_COS(x) cos((R)(x))
-#define D_ERF(x) erf((R)(x))
+#define D_ERFC(x) erfc((R)(x))
 #define D_POW(x, y) pow((R)(x), (R)(y))
+#define D_POWI(x, y) pow((R)(x), (R)(y))
 #define D_SIGMOID(x) (1 / (1 + exp(-(R)(x))))
 #define D_SQRT(x) sqrt((R)(x))
 #define D_EXPM1(x) expm1((R)(x))
@@ -30,6 +31,10 @@
 #define D_FLOOR(x) floor((R)(x))
 #define D_WHERE(m, x, y) ((m) ? (R)(x) : (R)(y))
 #define D_LT(x, y) ((x) < (y))
+#define D_LE(x, y) ((x) <= (y))
 #define D_GT(x, y) ((x) > (y))
+#define D_GE(x, y) ((x) >= (y))
+#define D_EQ(x, y) ((x) == (y))
+#define D_BOUNDS(numbers, tensors) (numbers)
 
 #endif
