@@ -11,6 +11,7 @@ static lfuse__oracle_node *const evaluators[] = {
     [LFUSE__FROZEN] = lfuse__oracle_node_input,
     [LFUSE__LIST] = lfuse__oracle_node_list,
     [LFUSE__POINTWISE] = lfuse__oracle_node_pointwise,
+    [LFUSE__IDENTITY] = lfuse__oracle_node_identity,
     [LFUSE__CAST] = lfuse__oracle_node_cast,
     [LFUSE__PERMUTE] = lfuse__oracle_node_permute,
     [LFUSE__BROADCAST] = lfuse__oracle_node_broadcast,

@@ -56,7 +56,8 @@ lfuse_status lfuse__oracle_bind(lfuse__oracle *s, const lfuse__oracle_input *inp
 /* One kind of node: `a` is zero before. */
 typedef lfuse_status lfuse__oracle_node(lfuse__oracle *s, const lfuse__node *n, lfuse__values *a);
 lfuse__oracle_node lfuse__oracle_node_input, lfuse__oracle_node_list;                                /* oracle_bind.c */
-lfuse__oracle_node lfuse__oracle_node_pointwise, lfuse__oracle_node_cast, lfuse__oracle_node_matmul; /* oracle_node.c */
+lfuse__oracle_node lfuse__oracle_node_pointwise, lfuse__oracle_node_identity, lfuse__oracle_node_cast,
+    lfuse__oracle_node_matmul; /* oracle_node.c */
 lfuse__oracle_node lfuse__oracle_node_permute, lfuse__oracle_node_broadcast, lfuse__oracle_node_reshape,
     lfuse__oracle_node_slice, lfuse__oracle_node_concat, lfuse__oracle_node_gather,
     lfuse__oracle_node_index; /* oracle_view.c */

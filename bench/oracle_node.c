@@ -96,6 +96,18 @@ lfuse_status lfuse__oracle_node_pointwise(lfuse__oracle *s, const lfuse__node *n
     return n->list ? point_list(s, n, a) : point_tensor(s, n, a);
 }
 
+lfuse_status lfuse__oracle_node_identity(lfuse__oracle *s, const lfuse__node *n, lfuse__values *a)
+{
+    const lfuse__values *o = &s->arrays[n->in[0]];
+    int64_t i;
+
+    *a = *o;
+    a->x = NULL;
+    LFUSE__TRY(lfuse__oracle_allocate(a));
+    for (i = 0; i < a->count; i++) a->x[i] = o->x[i];
+    return LFUSE_OK;
+}
+
 lfuse_status lfuse__oracle_node_cast(lfuse__oracle *s, const lfuse__node *n, lfuse__values *a)
 {
     const lfuse__values *o = &s->arrays[n->in[0]];

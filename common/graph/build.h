@@ -97,6 +97,11 @@ lfuse_value lfuse__build_pointwise(lfuse_graph *g, const char *call, lfuse__op o
 lfuse_value lfuse__build_permute(lfuse_graph *g, const char *call, int32_t node, const int *axes);
 lfuse_value lfuse__build_broadcast(lfuse_graph *g, const char *call, int32_t node, int rank, const lfuse_size *shape);
 lfuse_value lfuse__build_reshape(lfuse_graph *g, const char *call, int32_t node, int rank, const lfuse_size *shape);
+/* A reshape to the same shape that stays in the canonical form. */
+lfuse_value lfuse__build_fence(lfuse_graph *g, const char *call, int32_t node);
+/* identity.c: the operands, as many as identity.def says, are of floating types. */
+lfuse_value lfuse__build_identity(lfuse_graph *g, const char *call, lfuse__identity_op op, const int32_t *in,
+                                  unsigned set);
 /* The elements must be there for all values of the size variables. */
 lfuse_value lfuse__build_slice(lfuse_graph *g, const char *call, int32_t node, int axis, lfuse_size start,
                                lfuse_size count, int64_t step);

@@ -30,6 +30,16 @@ lfuse_value lfuse__mean_value(const char *call, lfuse_value v, unsigned set, boo
 /* Returns 1 / sqrt(v + eps), each operation correctly rounded. */
 lfuse_value lfuse__inverse_root(lfuse_value v, double eps);
 
+/* ---- identity.c ---- */
+/* Returns `a` as identity.def says of `op`; b and c are its other operands, and ignored where it has fewer. */
+lfuse_value lfuse__identity_value(const char *call, lfuse__identity_op op, lfuse_value a, lfuse_value b, lfuse_value c,
+                            unsigned set);
+/* Returns the value as a constant of lfuse_gradient. */
+lfuse_value lfuse__stopped(const char *call, lfuse_value v);
+/* Returns f(x, number), whose slope counts as 0 where x is 0, at which that of f may be infinite. */
+lfuse_value lfuse__flat_at_zero(const char *call, lfuse_value (*f)(lfuse_value x, double number), lfuse_value x,
+                                double number);
+
 /*
  * Begins a public composition over floating numbers. Returns the operand's graph; NULL: there is a mistake. *set are
  * the axes, *type is the operand's type, and *a becomes the operand in the type in which it is computed.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tensors one after the other along an axis. */
-#include "common/graph/build.h"
+#include "common/graph/gradient.h"
 #include "libfuse/views.h"
 
 static lfuse_value unlike(lfuse_graph *g, lfuse_status status, const char *call, const char *what, int32_t a, int32_t b)
@@ -24,6 +24,22 @@ lfuse_value lfuse__build_concat(lfuse_graph *g, const char *call, int32_t a, int
     lfuse__build_set_axis(&n, axis);
     if (!lfuse__size_add(g, call, x->shape[axis], y->shape[axis], &n.shape[axis])) return LFUSE__POISONED(g);
     return lfuse__build_append(g, call, &n);
+}
+
+void lfuse__gradient_concat(lfuse__backward *b, int32_t id, lfuse_value g)
+{
+    const lfuse__node n = b->g->nodes[id];
+    const int axis = n.axes[0];
+    lfuse_size start = 0;
+    int i;
+
+    g = lfuse__gradient_expand(b, id, g);
+    for (i = 0; i < n.nin && g.id >= 0; i++) {
+        const lfuse_size count = b->g->nodes[n.in[i]].shape[axis];
+        if (lfuse__gradient_needs(b, n.in[i]))
+            lfuse__gradient_add(b, n.in[i], lfuse__build_slice(b->g, b->call, g.id, axis, start, count, 1));
+        if (!lfuse__size_add(b->g, b->call, start, count, &start)) return;
+    }
 }
 
 /* The graph, when there is at least one operand and all are tensors. */

@@ -24,6 +24,14 @@ typedef enum lfuse__node_kind {
 
 /* `op` of a CAST of a number to an integer type or bool; a run whose number the type cannot hold exactly is refused. */
 enum { LFUSE__CAST_CHECKED = 1, LFUSE__CAST_COUNT };
+/* `op` of a RESHAPE to the shape that the operand has, which the canonical form leaves where it is (checkpoint.c). */
+enum { LFUSE__RESHAPE_FENCE = 1, LFUSE__RESHAPE_COUNT };
+/* `op` of an IDENTITY: identity.def says what each is. */
+typedef enum lfuse__identity_op {
+#define LFUSE__IDENTITY_ROW(name, ...) LFUSE__IDENTITY_##name,
+#include "common/graph/identity.def"
+    LFUSE__IDENTITY_COUNT
+} lfuse__identity_op;
 
 typedef struct lfuse__node {
     uint8_t kind; /* lfuse__node_kind */
@@ -187,6 +195,11 @@ double lfuse__op_value(lfuse__op op, double a, double b, double c);
 bool lfuse__type_holds(lfuse_type type, double number);
 /* adopt.c: checks that a checked cast's type holds the number that it takes: else ERR_TYPE with its name and value. */
 lfuse_status lfuse__graph_check_number(const lfuse_graph *g, int32_t cast, const double *scalars, const int64_t *sizes);
+
+/* ---- identity.c: the columns of identity.def ---- */
+const char *lfuse__identity_word(int op);
+int lfuse__identity_operands(int op);
+int lfuse__identity_through(int op);
 
 /* ---- print.c ---- */
 /* Appends a value as an expression in brackets. */

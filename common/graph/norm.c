@@ -62,8 +62,9 @@ static lfuse_value normalized(const char *call, lfuse_value a, unsigned set, dou
 {
     const lfuse_value centred = lfuse__op_sub(a, lfuse__mean_value(call, a, set, true));
     const lfuse_value var = lfuse__mean_value(call, lfuse__op_mul(centred, centred), set, true);
+    const lfuse_value r = lfuse__inverse_root(var, eps);
 
-    return lfuse__op_mul(centred, lfuse__inverse_root(var, eps));
+    return lfuse__identity_value(call, LFUSE__IDENTITY_STANDARDIZE, lfuse__op_mul(centred, r), a, r, set);
 }
 
 lfuse_value lfuse_layernorm(lfuse_value a, int count, lfuse_value weight, lfuse_value bias, double eps)
@@ -91,7 +92,7 @@ lfuse_value lfuse_rmsnorm(lfuse_value a, int count, lfuse_value weight, double e
     lfuse_graph *where, *g;
     lfuse_size shape[LFUSE_MAX_RANK];
     lfuse_type type;
-    lfuse_value v;
+    lfuse_value v, r;
     unsigned set;
     int rank;
 
@@ -100,7 +101,8 @@ lfuse_value lfuse_rmsnorm(lfuse_value a, int count, lfuse_value weight, double e
     rank = g->nodes[a.id].rank;
     memcpy(shape, g->nodes[a.id].shape + rank - count, (size_t)count * sizeof *shape);
     if (!read_parameter(call, "the weight", a, type, count, shape, &weight)) return LFUSE__POISONED(g);
-    v = lfuse__op_mul(a, lfuse__inverse_root(lfuse__mean_value(call, lfuse__op_mul(a, a), set, true), eps));
+    r = lfuse__inverse_root(lfuse__mean_value(call, lfuse__op_mul(a, a), set, true), eps);
+    v = lfuse__identity_value(call, LFUSE__IDENTITY_RMS_NORMALIZE, lfuse__op_mul(a, r), a, r, set);
     return lfuse__to_type(call, affine(v, weight, lfuse_none()), type);
 }
 
@@ -161,6 +163,12 @@ lfuse_value lfuse_groupnorm(lfuse_value a, int groups, lfuse_value weight, lfuse
     return v.id < 0 ? v : lfuse__build_reshape(g, call, v.id, rank, shape);
 }
 
+static lfuse_value root(lfuse_value x, double none)
+{
+    (void)none;
+    return lfuse__op_sqrt(x);
+}
+
 lfuse_value lfuse_l2_normalize(lfuse_value a, int count, const int *axes, double eps)
 {
     static const char call[] = "lfuse_l2_normalize";
@@ -171,6 +179,7 @@ lfuse_value lfuse_l2_normalize(lfuse_value a, int count, const int *axes, double
 
     g = lfuse__compose(call, &a, count, axes, &set, &type, &where);
     if (!g) return LFUSE__POISONED(where);
-    norm = lfuse__op_sqrt(lfuse__reduce_value(call, LFUSE__REDUCE_SUM, lfuse__op_mul(a, a), set, true));
+    norm = lfuse__reduce_value(call, LFUSE__REDUCE_SUM, lfuse__op_mul(a, a), set, true);
+    norm = lfuse__flat_at_zero(call, root, norm, 0);
     return lfuse__to_type(call, lfuse__op_div(a, lfuse__op_max(norm, lfuse__build_constant(g, eps))), type);
 }

@@ -201,7 +201,7 @@ static lfuse_value build(lfuse_graph *g, const lfuse__node *n)
     }
     switch ((lfuse__node_kind)n->kind) {
 #define AS_READ lfuse__build_append(g, call, n)
-#define LFUSE__NODE(kind, word, first, end, operands, axes, build) case LFUSE__##kind: return build;
+#define LFUSE__NODE(kind, word, first, end, operands, axes, build, ...) case LFUSE__##kind: return build;
 #include "common/graph/nodes.def"
     case LFUSE__NODE_KINDS: break;
     }

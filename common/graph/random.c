@@ -137,6 +137,7 @@ lfuse_value lfuse_dropout(lfuse_value a, lfuse_value p, lfuse_value seed, lfuse_
     for (i = 0; i < rank; i++) shape[i] = g->nodes[a.id].shape[i];
     if (!source_make(&s, call, g, rank, shape, false, seed, offset)) return LFUSE__POISONED(g);
     kept = lfuse__op_ge(unit(&s, LFUSE_F32, 24, 1, 0), p);
+    p = lfuse__stopped(call, p);
     scaled = lfuse__op_mul(a, lfuse__op_reciprocal(lfuse__op_sub(lfuse__build_constant(g, 1), p)));
     return lfuse__op_where(kept, scaled, lfuse__build_constant(g, 0));
 }

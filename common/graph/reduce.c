@@ -16,6 +16,19 @@
 #define R_NAN_AS(x, y) nan_as(x, R_NUMBER(y))
 #define R_COUNT lfuse__count_value(call, a, set)
 
+#define R_FLAT_AT_0(name, x, number) lfuse__flat_at_zero(call, flat_##name, x, number)
+
+static lfuse_value flat_sqrt(lfuse_value x, double none)
+{
+    (void)none;
+    return lfuse__op_sqrt(x);
+}
+
+static lfuse_value flat_pow(lfuse_value x, double order)
+{
+    return x.id < 0 ? x : lfuse__op_pow(x, lfuse__build_constant(x.graph, order));
+}
+
 /* Integers have no NaN. */
 static inline lfuse_value nan_as(lfuse_value x, lfuse_value y)
 {

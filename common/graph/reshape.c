@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The same elements in row-major order, in another shape. */
-#include "common/graph/build.h"
+#include "common/graph/gradient.h"
 #include "libfuse/views.h"
 
 /* The product of the extents that are in `a` and not, once for each, in `b`. */
@@ -36,6 +36,24 @@ lfuse_value lfuse__build_reshape(lfuse_graph *g, const char *call, int32_t node,
         return lfuse__build_append(g, call, &n);
     return lfuse__graph_poison(g, LFUSE_ERR_SHAPE, "%s: %s does not have as many elements as %s", call,
                                lfuse__describe(g, node).text, lfuse__describe_shape(g, rank, shape).text);
+}
+
+lfuse_value lfuse__build_fence(lfuse_graph *g, const char *call, int32_t node)
+{
+    lfuse__node n = lfuse__build_over(LFUSE__RESHAPE, (lfuse_type)g->nodes[node].type, node, -1);
+
+    n.op = LFUSE__RESHAPE_FENCE;
+    lfuse__build_set_form(&n, &g->nodes[node]);
+    return lfuse__build_append(g, call, &n);
+}
+
+void lfuse__gradient_reshape(lfuse__backward *b, int32_t id, lfuse_value g)
+{
+    const lfuse__node in = b->g->nodes[b->g->nodes[id].in[0]];
+
+    g = lfuse__gradient_expand(b, id, g);
+    if (g.id >= 0) lfuse__gradient_add(b, b->g->nodes[id].in[0],
+                                       lfuse__build_reshape(b->g, b->call, g.id, in.rank, in.shape));
 }
 
 /* What shape[open] must be for the elements to fit. */

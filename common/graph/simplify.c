@@ -57,10 +57,10 @@ static int32_t intern(builder *b, const lfuse__node *n)
     return b->g->nnodes++;
 }
 
-/* Whether the value is this number, under casts, which do not change it: 0 and 1 are exact in all types. */
+/* Whether all elements are this number, under casts, which do not change it: 0 and 1 are exact in all types. */
 static bool is_constant(const lfuse_graph *g, int32_t node, double number)
 {
-    while (g->nodes[node].kind == LFUSE__CAST) node = g->nodes[node].in[0];
+    while (g->nodes[node].kind == LFUSE__CAST || g->nodes[node].kind == LFUSE__BROADCAST) node = g->nodes[node].in[0];
     return g->nodes[node].kind == LFUSE__CONSTANT && !memcmp(&g->nodes[node].number, &number, sizeof number);
 }
 
@@ -138,7 +138,10 @@ static int32_t simplify_broadcast(const lfuse_graph *g, lfuse__node *n)
 
 static int32_t simplify_reshape(const lfuse_graph *g, lfuse__node *n)
 {
-    if (g->nodes[n->in[0]].kind == LFUSE__RESHAPE) n->in[0] = g->nodes[n->in[0]].in[0];
+    const lfuse__node *in = &g->nodes[n->in[0]];
+
+    if (n->op == LFUSE__RESHAPE_FENCE) return -1;
+    if (in->kind == LFUSE__RESHAPE && !in->op) n->in[0] = in->in[0];
     return same_form(n, &g->nodes[n->in[0]]) ? n->in[0] : -1;
 }
 
@@ -243,6 +246,7 @@ static int32_t simplify(lfuse_graph *g, lfuse__node *n)
         }
         for (n->cost = 1, i = 0; i < n->nin; i++) n->cost += g->nodes[n->in[i]].cost;
         return neutral_operand(g, n);
+    case LFUSE__IDENTITY: return n->in[0];
     case LFUSE__CAST: return n->type == g->nodes[n->in[0]].type ? n->in[0] : -1;
     case LFUSE__PERMUTE: return simplify_permute(g, n);
     case LFUSE__BROADCAST: return simplify_broadcast(g, n);

@@ -16,6 +16,7 @@ lfuse_value lfuse_softmax(lfuse_value a, int count, const int *axes)
     if (!lfuse__compose(call, &a, count, axes, &set, &type, &where)) return LFUSE__POISONED(where);
     e = lfuse__op_exp(lfuse__op_sub(a, lfuse__reduce_value(call, LFUSE__REDUCE_MAX, a, set, true)));
     e = lfuse__op_mul(e, lfuse__op_reciprocal(lfuse__reduce_value(call, LFUSE__REDUCE_SUM, e, set, true)));
+    e = lfuse__identity_value(call, LFUSE__IDENTITY_SOFTMAX, e, a, a, set);
     return lfuse__to_type(call, e, type);
 }
 
@@ -30,6 +31,7 @@ lfuse_value lfuse_log_softmax(lfuse_value a, int count, const int *axes)
     if (!lfuse__compose(call, &a, count, axes, &set, &type, &where)) return LFUSE__POISONED(where);
     d = lfuse__op_sub(a, lfuse__reduce_value(call, LFUSE__REDUCE_MAX, a, set, true));
     d = lfuse__op_sub(d, lfuse__op_log(lfuse__reduce_value(call, LFUSE__REDUCE_SUM, lfuse__op_exp(d), set, true)));
+    d = lfuse__identity_value(call, LFUSE__IDENTITY_LOG_SOFTMAX, d, a, a, set);
     return lfuse__to_type(call, d, type);
 }
 
@@ -59,6 +61,7 @@ lfuse_value lfuse_logsumexp(lfuse_value a, int count, const int *axes, int keepd
     top = lfuse__op_where(lfuse__op_lt(lfuse__op_abs(top), lfuse__build_constant(g, INFINITY)), top,
                           lfuse__build_constant(g, 0));
     sum = lfuse__op_log(lfuse__reduce_value(call, LFUSE__REDUCE_SUM, lfuse__op_exp(lfuse__op_sub(a, top)), set, true));
-    sum = lfuse__to_type(call, lfuse__op_add(sum, top), type);
+    sum = lfuse__identity_value(call, LFUSE__IDENTITY_LOGSUMEXP, lfuse__op_add(sum, top), a, a, set);
+    sum = lfuse__to_type(call, sum, type);
     return keepdims || !set ? sum : without_axes(call, sum, set);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Views: other ways to walk the same elements. */
-#include "common/graph/build.h"
+#include "common/graph/gradient.h"
 #include "libfuse/views.h"
 
 /* Numbers too: they have no axes, which is no mistake yet. */
@@ -26,6 +26,16 @@ lfuse_value lfuse__build_permute(lfuse_graph *g, const char *call, int32_t node,
         n.shape[i] = g->nodes[node].shape[axes[i]];
     }
     return lfuse__build_append(g, call, &n);
+}
+
+void lfuse__gradient_permute(lfuse__backward *b, int32_t id, lfuse_value g)
+{
+    const lfuse__node n = b->g->nodes[id];
+    int inverse[LFUSE_MAX_RANK], i;
+
+    g = lfuse__gradient_expand(b, id, g);
+    for (i = 0; i < n.rank; i++) inverse[n.axes[i]] = i;
+    if (g.id >= 0) lfuse__gradient_add(b, n.in[0], lfuse__build_permute(b->g, b->call, g.id, inverse));
 }
 
 lfuse_value lfuse_permute(lfuse_value a, const int *axes)
@@ -72,6 +82,13 @@ lfuse_value lfuse__build_broadcast(lfuse_graph *g, const char *call, int32_t nod
                                        own);
     }
     return lfuse__build_append(g, call, &n);
+}
+
+void lfuse__gradient_broadcast(lfuse__backward *b, int32_t id, lfuse_value g)
+{
+    const int32_t in = b->g->nodes[id].in[0];
+
+    lfuse__gradient_add(b, in, lfuse__gradient_sum_to(b, id, in, g));
 }
 
 lfuse_value lfuse_broadcast_to(lfuse_value a, int rank, const lfuse_size *shape)
