@@ -52,9 +52,21 @@ static const partial *value(rule *r, lfuse_value v)
     return new_partial(r, (partial){.kind = VALUE, .value = v});
 }
 
+/* Whether an operand is one number for the whole tensor: a constant, a scalar, or what is computed of such. */
+static bool is_number(const rule *r, int i)
+{
+    const lfuse__node *n = &r->b->g->nodes[r->node.in[i]];
+
+    return n->kind == LFUSE__CAST && r->b->g->nodes[n->in[0]].type == LFUSE_TYPE_NONE;
+}
+
+/* Numbers are taken as they were before the cast: what is made of numbers alone is then computed on the host. */
 static const partial *operand(rule *r, int i)
 {
-    return value(r, lfuse__gradient_operand(r->b, r->node.in[i]));
+    const int32_t in = r->node.in[i];
+
+    if (is_number(r, i)) return value(r, (lfuse_value){r->b->g, r->b->g->nodes[in].in[0]});
+    return value(r, lfuse__gradient_operand(r->b, in));
 }
 
 static const partial *result(rule *r)
@@ -132,14 +144,6 @@ static const partial *quotient(rule *r, const partial *x, const partial *y)
 static const partial *selection(rule *r, const partial *condition, const partial *x, const partial *y)
 {
     return new_partial(r, (partial){.kind = SELECTION, .value = condition->value, .x = x, .y = y});
-}
-
-/* Whether an operand is one number for the whole tensor: a constant or a scalar. */
-static bool is_number(const rule *r, int i)
-{
-    const lfuse__node *n = &r->b->g->nodes[r->node.in[i]];
-
-    return n->kind == LFUSE__CAST && r->b->g->nodes[n->in[0]].type == LFUSE_TYPE_NONE;
 }
 
 #define A operand(r, 0)
