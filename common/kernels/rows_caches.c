@@ -37,16 +37,20 @@ static int store_of(const lfuse__rows *r, lfuse_type type)
     return -1;
 }
 
-/* What is stored may lie where an element of the same place was read: every other use of elements is in the way. */
+/*
+ * What is stored to kept_in may lie where an element of the same place was read: every other use of elements is in the
+ * way. What all rows share is no element of what is stored, unless there is one row, which has `fixed` stores too.
+ */
 static bool in_the_way(const lfuse__rows *r, int sweep, bool same_place)
 {
+    const bool one_row = r->t.k->operands[r->kept_in].fixed;
     bool needed[LFUSE__ROW_INSTR], loads[LFUSE__MAX_OPERANDS];
     lfuse__rows_needs(r, sweep, needed, loads);
     for (int i = 0; i < r->t.k->body->ninstr; i++)
         if (needed[i] && !r->of_row[i] && lfuse__rows_is_far(r, i)) return true;
     for (int j = 0; j < r->t.k->noperands; j++) {
         const lfuse__kernel_operand *o = &r->t.k->operands[j];
-        if (loads[j] && !o->fixed && !(same_place && lfuse__in_blocks(o) && !o->gathered)) return true;
+        if (loads[j] && (one_row || !o->fixed) && !(same_place && lfuse__in_blocks(o) && !o->gathered)) return true;
     }
     return false;
 }
@@ -57,7 +61,7 @@ void lfuse__rows_find_kept(lfuse__rows *r)
     const int last = r->nsweeps - 1;
     bool before[LFUSE__ROW_INSTR], behind[LFUSE__ROW_INSTR], loads[LFUSE__MAX_OPERANDS];
     r->kept = -1;
-    if (last < 1 || !lfuse__rows_stores(r, last) || in_the_way(r, last - 1, true)) return;
+    if (last < 1 || !lfuse__rows_stores(r, last)) return;
     lfuse__rows_needs(r, last - 1, before, loads);
     lfuse__rows_needs(r, last, behind, loads);
     for (int i = body->ninstr - 1; i >= 0 && r->kept < 0; i--) {
@@ -66,7 +70,7 @@ void lfuse__rows_find_kept(lfuse__rows *r)
         r->kept_in = store_of(r, type);
         if (r->kept_in < 0 || !has_function(r, i)) continue;
         r->kept = i;
-        if (in_the_way(r, last, false)) r->kept = -1;
+        if (in_the_way(r, last - 1, true) || in_the_way(r, last, false)) r->kept = -1;
     }
 }
 

@@ -333,20 +333,24 @@ TEST_LOOP(parts_of_a_turned_tensor, 0, FORMS)
     for (int i = 0; i < 2; i++) check_softmax(part[i], by_rows, &length, R, L);
 }
 
-/* A tensor that becomes its softmax, or gets one added to it, has the bits of those into another one. */
+/*
+ * A tensor that becomes its softmax, of each row or of all elements, or gets one added to it, has the bits of those into
+ * another one.
+ */
 TEST_LOOP(softmax_in_place, 0, FORMS)
 {
     enum { R = 4, L = 300 };
     lfuse_tensor *tx = (in_form(_i), waves(SHAPE(R, L))), *tz = ramp(SHAPE(R, L), 1, 0.25f);
     lfuse_tensor *ty = tensor(SHAPE(R, L));
 
-    for (int added = 1; added >= 0; added--) {
+    for (int i = 0; i < 4; i++) {
+        const bool added = i < 2;
         float wanted[R * L];
         for (int update = 0; update < 2; update++) {
             lfuse_graph *graph = lfuse_graph_create();
             const lfuse_value x = lfuse_input(graph, "x", F32(R, L));
             const lfuse_value z = added ? lfuse_input(graph, "z", F32(R, L)) : x;
-            const lfuse_value softmax = lfuse_softmax(x, 1, (const int[]){ 1 });
+            const lfuse_value softmax = lfuse_softmax(x, 1 + i % 2, (const int[]){ 1, 0 });
             const lfuse_value y = added ? lfuse_add(softmax, z) : softmax;
             lfuse_binding b[3] = { BIND("x", tx) };
             int n = 1;
