@@ -35,6 +35,7 @@
 #include <libfuse/record.h>
 #include <libfuse/immediate.h>
 #include <libfuse/optimizer.h>
+#include <libfuse/update.h>
 #include <libfuse/foreach.h>
 #include <libfuse/wisdom.h>
 

@@ -119,6 +119,7 @@ struct lfuse_graph {
     int32_t failed_call, failed_number;  /* the builder that made it, -1: none, and which call of it, from 1 on */
     char failed_output[LFUSE__MAX_NAME + 1]; /* the first output that depends on it; empty: none is known */
     int32_t mistakes; /* how many there are */
+    int32_t nested;   /* not 0: a builder is at work that calls public ones, whose calls are not counted */
     uint64_t tag;     /* that this graph's public sizes carry; each graph of the process has its own */
 };
 

@@ -47,7 +47,7 @@ void lfuse__build_begin(lfuse_graph *g, const char *call)
 {
     int32_t i;
 
-    if (!g) return;
+    if (!g || g->nested) return;
     for (i = 0; i < g->ncalls && g->calls[i].name != call; i++) continue;
     for (i = i < g->ncalls ? i : 0; i < g->ncalls && strcmp(g->calls[i].name, call); i++) continue;
     g->call = -1;

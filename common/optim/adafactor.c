@@ -6,9 +6,9 @@
 #include "common/optim/rule.h"
 
 /* The root of the mean square of each member. */
-static lfuse_value mean_root(lfuse_value list)
+static lfuse_value mean_root(const lfuse__rule_step *s, lfuse_value x)
 {
-    return lfuse_sqrt(lfuse_member_mean(lfuse_mul(list, list)));
+    return lfuse_sqrt(lfuse__rule_member_mean(s, lfuse_mul(x, x)));
 }
 
 /*
@@ -18,11 +18,10 @@ static lfuse_value mean_root(lfuse_value list)
 static lfuse_value row_factor(const lfuse__rule_step *s)
 {
     const lfuse_value one = lfuse__rule_number(s, 1);
-    const lfuse_value rows = lfuse_cast(lfuse_member_rows(s->list), s->type);
-    const lfuse_value mean = lfuse_div(lfuse_member_row_sum(s->fresh[0]), rows);
+    const lfuse_value mean = lfuse_div(lfuse__rule_sum_of_rows(s, s->fresh[0]), s->rows);
     const lfuse_value factor = lfuse_div(s->fresh[0], lfuse_max(mean, s->h[LFUSE__HYPER_eps]));
 
-    return lfuse_where(lfuse_gt(lfuse_member_rank(s->list), one), factor, one);
+    return lfuse_where(s->is_matrix, factor, one);
 }
 
 /* The larger number; `least` where the other is NaN: elements of a member beside one that is NaN still move. */
@@ -37,15 +36,15 @@ static lfuse_value adafactor(lfuse__rule_step *s)
     const lfuse_value one = lfuse__rule_number(s, 1), eps = s->h[LFUSE__HYPER_eps];
     const lfuse_value relative = lfuse_min(s->h[LFUSE__HYPER_lr], lfuse_reciprocal(lfuse_sqrt(s->t)));
     const lfuse_value weight = lfuse_pow(s->t, s->h[LFUSE__HYPER_beta2]);
-    const lfuse_value rate = lfuse_mul(at_least(mean_root(s->p), s->h[LFUSE__HYPER_eps2]), relative);
+    const lfuse_value rate = lfuse_mul(at_least(mean_root(s, s->p), s->h[LFUSE__HYPER_eps2]), relative);
     lfuse_value moment, step, excess;
 
     /* The same squares by two operators, so that each sum makes its own and none is stored. */
-    s->fresh[0] = lfuse_lerp(s->old[0], lfuse_member_row_mean(lfuse_mul(s->grad, s->grad)), weight);
-    s->fresh[1] = lfuse_lerp(s->old[1], lfuse_member_column_mean(lfuse_square(s->grad)), weight);
+    s->fresh[0] = lfuse_lerp(s->old[0], lfuse__rule_row_mean(s, lfuse_mul(s->grad, s->grad)), weight);
+    s->fresh[1] = lfuse_lerp(s->old[1], lfuse__rule_column_mean(s, lfuse_square(s->grad)), weight);
     moment = lfuse_mul(lfuse_where(one, row_factor(s), s->grad), s->fresh[1]); /* `where` repeats it along its row */
     step = lfuse_div(s->grad, lfuse_sqrt(lfuse_max(moment, lfuse_mul(eps, eps))));
-    excess = at_least(lfuse_div(mean_root(step), s->h[LFUSE__HYPER_clip_threshold]), one);
+    excess = at_least(lfuse_div(mean_root(s, step), s->h[LFUSE__HYPER_clip_threshold]), one);
     return lfuse_sub(lfuse__rule_shrunk(s), lfuse_mul(lfuse_div(rate, excess), step));
 }
 

@@ -40,7 +40,7 @@ static lfuse_value rmsprop(lfuse__rule_step *s)
         spread = lfuse_sub(spread, lfuse_mul(s->fresh[2], s->fresh[2]));
     }
     step = lfuse_div(grad, lfuse_add(lfuse_sqrt(spread), s->h[LFUSE__HYPER_eps]));
-    if (s->switches & LFUSE__OPTIM_MOMENTUM)
+    if (s->switches & LFUSE_OPTIM_MOMENTUM)
         step = s->fresh[1] = with_momentum(s, step);
     return lfuse_sub(s->p, lfuse_mul(s->h[LFUSE__HYPER_lr], step));
 }

@@ -28,12 +28,17 @@ static lfuse_value nadam_momentum(const lfuse__rule_step *s, lfuse_value t)
     return lfuse_mul(s->h[LFUSE__HYPER_beta1], lfuse__rule_rest(half));
 }
 
+lfuse_value lfuse__nadam_next_product(const lfuse__rule_step *s)
+{
+    return lfuse_mul(s->product, nadam_momentum(s, s->t));
+}
+
 static lfuse_value nadam(lfuse__rule_step *s)
 {
     const lfuse_value lr = s->h[LFUSE__HYPER_lr], beta2 = s->h[LFUSE__HYPER_beta2];
     const lfuse_value mu = nadam_momentum(s, s->t);
     const lfuse_value next = nadam_momentum(s, lfuse_add(s->t, lfuse__rule_number(s, 1)));
-    const lfuse_value product = lfuse_mul(s->product, mu);
+    const lfuse_value product = lfuse__nadam_next_product(s);
     const lfuse_value of_grad = lfuse_div(lfuse_mul(lr, lfuse__rule_rest(mu)), lfuse__rule_rest(product));
     const lfuse_value of_moment = lfuse_div(lfuse_mul(lr, next), lfuse__rule_rest(lfuse_mul(product, next)));
     lfuse_value root;

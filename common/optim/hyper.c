@@ -70,6 +70,18 @@ static const lfuse__rule_hyper *entry_of(const lfuse__rule *rule, unsigned switc
     return h->field == field ? h : NULL;
 }
 
+bool lfuse__hyper_known(const lfuse__rule *rule, unsigned switches, lfuse__hyper_field field)
+{
+    return entry_of(rule, switches, field);
+}
+
+const char *lfuse__hyper_out_of_range(const lfuse__rule *rule, unsigned switches, lfuse__hyper_field field, double x)
+{
+    const lfuse__rule_hyper *h = entry_of(rule, switches, field);
+
+    return h && !within(h->range, x) ? range_text(h->range) : NULL;
+}
+
 static lfuse_status check_together(const lfuse__rule *rule, unsigned switches, int group, const lfuse_hyper *h)
 {
     if (switches & LFUSE_OPTIM_NESTEROV && (h->momentum <= 0 || h->dampening != 0))
@@ -78,7 +90,7 @@ static lfuse_status check_together(const lfuse__rule *rule, unsigned switches, i
     if (h->step_min > h->step_max)
         return lfuse__error(LFUSE_ERR_INVALID, "group %d: step_min is %g, step_max %g", group, h->step_min,
                             h->step_max);
-    if (h->momentum != 0 && !(switches & LFUSE__OPTIM_MOMENTUM))
+    if (h->momentum != 0 && !(switches & LFUSE_OPTIM_MOMENTUM))
         return lfuse__error(LFUSE_ERR_INVALID, "group %d: a momentum of %g for an optimizer (%s) that was made without",
                             group, h->momentum, rule->name);
     return LFUSE_OK;

@@ -2,14 +2,14 @@
 /* Rules that look at whole members: LAMB, NovoGrad. */
 #include "common/optim/rule.h"
 
-static lfuse_value squares(lfuse_value list)
+static lfuse_value squares(const lfuse__rule_step *s, lfuse_value x)
 {
-    return lfuse_member_sum(lfuse_mul(list, list));
+    return lfuse__rule_member_sum(s, lfuse_mul(x, x));
 }
 
-static lfuse_value norm(lfuse_value list)
+static lfuse_value norm(const lfuse__rule_step *s, lfuse_value x)
 {
-    return lfuse_sqrt(squares(list));
+    return lfuse_sqrt(squares(s, x));
 }
 
 /* Whether a norm is one to divide by and multiply with: of no zeros, and neither infinite nor NaN. */
@@ -29,8 +29,8 @@ static lfuse_value lamb(lfuse__rule_step *s)
     first = lfuse_div(s->fresh[0], lfuse__rule_correction(s, beta1));
     root = lfuse_sqrt(lfuse_div(s->fresh[1], lfuse__rule_correction(s, beta2)));
     step = lfuse__rule_decayed(s, lfuse_div(first, lfuse_add(root, s->h[LFUSE__HYPER_eps])));
-    of_p = norm(s->p);
-    of_step = norm(step);
+    of_p = norm(s, s->p);
+    of_step = norm(s, step);
     trust = lfuse_where(is_size(s, of_p), lfuse_div(of_p, of_step), one);
     trust = lfuse_where(is_size(s, of_step), trust, one);
     return lfuse_sub(s->p, lfuse_mul(lfuse_mul(s->h[LFUSE__HYPER_lr], trust), step));
@@ -47,7 +47,7 @@ const lfuse__rule lfuse__rule_LAMB = {
 static lfuse_value novograd(lfuse__rule_step *s)
 {
     const lfuse_value beta1 = s->h[LFUSE__HYPER_beta1], beta2 = s->h[LFUSE__HYPER_beta2];
-    const lfuse_value now = squares(s->grad);
+    const lfuse_value now = squares(s, s->grad);
     lfuse_value step;
 
     s->fresh[1] = lfuse_where(lfuse__rule_first(s), now, lfuse_lerp(s->old[1], now, lfuse__rule_rest(beta2)));

@@ -219,7 +219,7 @@ static unsigned own_switches(int count, const lfuse_group *groups)
     int i;
 
     for (i = 0; i < count; i++)
-        if (groups[i].hyper.momentum != 0) return LFUSE__OPTIM_MOMENTUM;
+        if (groups[i].hyper.momentum != 0) return LFUSE_OPTIM_MOMENTUM;
     return 0;
 }
 

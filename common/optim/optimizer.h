@@ -9,7 +9,7 @@
 #include "common/optim/rule.h"
 #include "common/run/run.h"
 
-/* ---- graph.c: pure ---- */
+/* ---- apply.c: a step over values; pure ---- */
 
 /*
  * The sums of squares that the norm of all gradients is computed from, where plans of their own compute them: one for
@@ -46,13 +46,41 @@ typedef struct lfuse__optim_states {
 } lfuse__optim_states;
 /* Sets *states to those of a form. */
 void lfuse__optim_states_of(const lfuse__optim_form *form, lfuse__optim_states *states);
+/* Returns the type in which elements are computed. */
+lfuse_type lfuse__optim_type(const lfuse__optim_form *form);
+
+/* What a step is computed of: values of one graph, a parameter that is a tensor or lists of parameters. */
+typedef struct lfuse__optim_values {
+    bool tensor;
+    lfuse_value p, g;                        /* the parameter, an input, and its gradient, as they lie in memory */
+    lfuse_value states[LFUSE__OPTIM_STATES]; /* inputs, as lfuse__optim_states_of counts them */
+    lfuse_type state_types[LFUSE__OPTIM_STATES]; /* in memory */
+    lfuse_value h[LFUSE__HYPER_COUNT];       /* the numbers of the rule's row, and ema_decay where it is asked for */
+    lfuse_value t, product;                  /* as of lfuse__rule_step */
+    lfuse_value grad_scale, clip_limit;      /* where the form asks for them */
+    lfuse_value norm;                        /* of all gradients; without a graph it is that of the lists' */
+    lfuse_value counts;                      /* with FOUND_INF: whether the step counts */
+} lfuse__optim_values;
+/*
+ * Appends one step, which ends in updates of the parameter and the states, and returns the new parameter in the type
+ * and shape in which it is computed. *product is set where the rule has one.
+ */
+lfuse_value lfuse__optim_apply(const lfuse__optim_form *form, const lfuse__optim_values *values, lfuse_value *product);
+/* Returns a value as it is computed in the shape of the input that it is stored in. */
+lfuse_value lfuse__optim_whole(const lfuse__optim_values *values, lfuse_value input, lfuse_value value);
+/* Returns a gradient in the type that is computed in, and without its scale. */
+lfuse_value lfuse__optim_unscaled(const lfuse__optim_form *form, lfuse_value stored, lfuse_value grad_scale);
+/* Updates an input of a type. Where a step may not count, what is stored then is what was there. */
+void lfuse__optim_store_value(const lfuse__optim_form *form, lfuse_value counts, lfuse_value input, lfuse_value value,
+                              lfuse_type type);
+
+/* ---- graph.c: a step over lists; pure ---- */
+
 /* Whether steps are counted on the device. */
 static inline bool lfuse__optim_counts(unsigned switches)
 {
     return switches & (LFUSE_OPTIM_DEVICE_STEPS | LFUSE_OPTIM_FOUND_INF);
 }
-/* Returns the type in which elements are computed. */
-lfuse_type lfuse__optim_type(const lfuse__optim_form *form);
 /*
  * Returns the graph of a step; NULL, or mistakes in the graph: it cannot be. Of its names there are those that the form
  * asks for:

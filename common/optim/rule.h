@@ -29,8 +29,7 @@ typedef enum lfuse__hyper_field {
 enum {
     LFUSE__RULE_STATES = 3,        /* a rule has so many states at most */
     LFUSE__RULE_HYPERS = 10,       /* and so many numbers */
-    LFUSE__OPTIM_COMMON = ~0xffff, /* the switches that all rules have in common */
-    LFUSE__OPTIM_MOMENTUM = 1 << 15 /* a switch that the library sets itself: some group has a momentum */
+    LFUSE__OPTIM_COMMON = ~0xffff  /* the switches that all rules have in common */
 };
 
 /* What a rule is given, and what it sets. Arrays of states go by the rule's row. */
@@ -39,7 +38,9 @@ typedef struct lfuse__rule_step {
     unsigned switches;
     lfuse_value p, grad;                   /* the parameter; the gradient without its scale, clipped */
     lfuse_type type;                       /* in which p, grad and the states are computed */
-    lfuse_value list;                      /* the parameters as they lie in memory */
+    bool tensor;                           /* they are tensors, of rank 1 or more, not lists */
+    lfuse_value rows, is_matrix;           /* of a rule with `matrices`: how many rows a member has, and whether it
+                                              has more axes than one */
     lfuse_value old[LFUSE__RULE_STATES];   /* the states before the step; those that the switches ask for alone */
     lfuse_value fresh[LFUSE__RULE_STATES]; /* the same after the step: the rule sets them */
     lfuse_value h[LFUSE__HYPER_COUNT];     /* the numbers of the rule's row */
@@ -91,15 +92,29 @@ static inline bool lfuse__rule_has(const lfuse__rule_state *state, unsigned swit
 {
     return !state->needs || state->needs & switches;
 }
+/* Returns LFUSE_OPTIM_MOMENTUM for a rule that can have a momentum, else 0. */
+static inline unsigned lfuse__rule_momentum(const lfuse__rule *rule)
+{
+    const lfuse__rule_hyper *h = rule->hypers;
+
+    while (h->field != LFUSE__HYPER_END && h->field != LFUSE__HYPER_momentum) h++;
+    return h->field == LFUSE__HYPER_END ? 0 : LFUSE_OPTIM_MOMENTUM;
+}
 
 /* hyper.c: checks a group's numbers. ERR_INVALID with group, field and value; `switches` with the library's own. */
 lfuse_status lfuse__hyper_check(const lfuse__rule *rule, unsigned switches, int group, const lfuse_hyper *hyper);
+/* Whether a rule with these switches has a number. */
+bool lfuse__hyper_known(const lfuse__rule *rule, unsigned switches, lfuse__hyper_field field);
+/* Returns what a number of the rule's should be, where x is not that; else NULL. */
+const char *lfuse__hyper_out_of_range(const lfuse__rule *rule, unsigned switches, lfuse__hyper_field field, double x);
 /* Return the value and the name of a field. */
 double lfuse__hyper_get(const lfuse_hyper *hyper, lfuse__hyper_field field);
 const char *lfuse__hyper_name(lfuse__hyper_field field);
 /* Return, as NADAM computes them, the momentum of step t and the product of the momenta of the first `steps` steps. */
 double lfuse__nadam_momentum(const lfuse_hyper *hyper, int64_t t);
 double lfuse__nadam_product(const lfuse_hyper *hyper, int64_t steps);
+/* adamax.c: returns the product with this step's momentum, of t, product and the numbers that it needs. */
+lfuse_value lfuse__nadam_next_product(const lfuse__rule_step *s);
 
 /* ---- words.c: what rules have in common ---- */
 /* Returns a constant. */
@@ -125,6 +140,19 @@ lfuse_value lfuse__rule_square(lfuse_value old, lfuse_value x, lfuse_value beta)
 lfuse_value lfuse__rule_first(const lfuse__rule_step *s);
 
 /*
+ * ---- member.c: reductions of each member ----
+ * Of a list they are a list of numbers, or of rows' or columns' numbers. Of a tensor, which is one member, the axes
+ * that are reduced stay with the extent 1, so that results repeat beside it as a list's do.
+ */
+lfuse_value lfuse__rule_member_sum(const lfuse__rule_step *s, lfuse_value x);
+lfuse_value lfuse__rule_member_mean(const lfuse__rule_step *s, lfuse_value x);
+/* Return the means of each row, and of each column. */
+lfuse_value lfuse__rule_row_mean(const lfuse__rule_step *s, lfuse_value x);
+lfuse_value lfuse__rule_column_mean(const lfuse__rule_step *s, lfuse_value x);
+/* Returns the sum over the rows of each matrix of what each row has. */
+lfuse_value lfuse__rule_sum_of_rows(const lfuse__rule_step *s, lfuse_value rows);
+
+/*
  * The rules: a file has the function of each and, behind it, its row, with defaults as torch.optim's, else the papers'.
  * The public table of rules, of which these are the names, declares the rows. Shorter words for them:
  */
@@ -144,6 +172,6 @@ LFUSE_RULE_MAP(LFUSE__RULE_DECLARE)
 #define STATE(name) { name, 0, ZEROS, false, 0 }
 #define MOMENTS STATE("exp_avg"), STATE("exp_avg_sq")
 #define AMSGRAD { "max_exp_avg_sq", LFUSE_OPTIM_AMSGRAD, ZEROS, false, 0 }
-#define MOMENTUM { "momentum_buffer", LFUSE__OPTIM_MOMENTUM, ZEROS, false, 0 }
+#define MOMENTUM { "momentum_buffer", LFUSE_OPTIM_MOMENTUM, ZEROS, false, 0 }
 
 #endif

@@ -24,7 +24,7 @@ static lfuse_value sgd(lfuse__rule_step *s)
     const bool last = s->switches & LFUSE_OPTIM_DECAY_LAST;
     lfuse_value d = last ? s->grad : lfuse__rule_decayed(s, s->grad);
 
-    if (s->switches & LFUSE__OPTIM_MOMENTUM) d = with_momentum(s, d);
+    if (s->switches & LFUSE_OPTIM_MOMENTUM) d = with_momentum(s, d);
     if (last) d = lfuse__rule_decayed(s, d);
     return lfuse_sub(s->p, lfuse_mul(s->h[LFUSE__HYPER_lr], d));
 }

@@ -68,6 +68,8 @@ enum {
     LFUSE_OPTIM_DECOUPLED = 8,       /**< adam, nadam, radam: p *= 1 - lr weight_decay instead of g += weight_decay p */
     LFUSE_OPTIM_DECAY_LAST = 16,     /**< sgd: weight_decay p joins the update behind the momentum, not the gradient */
     LFUSE_OPTIM_GRAD_AVERAGING = 32, /**< novograd: the first moment takes (1 - beta1) of the gradient, not all of it */
+    LFUSE_OPTIM_MOMENTUM = 1 << 15,  /**< sgd, rmsprop: there is a momentum. Of update.h alone: the optimizers of lists
+                                          see it by the numbers of their groups, and refuse the switch */
     /* Of any rule: */
     LFUSE_OPTIM_MAXIMIZE = 1 << 16,  /**< climbs: the gradient's sign is turned round */
     LFUSE_OPTIM_MASTERS = 2 << 16,   /**< f16 and bf16 parameters: the optimizer keeps f32 copies that it works on */

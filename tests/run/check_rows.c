@@ -334,8 +334,8 @@ TEST_LOOP(parts_of_a_turned_tensor, 0, FORMS)
 }
 
 /*
- * A tensor that becomes its softmax, of each row or of all elements, or gets one added to it, has the bits of those into
- * another one.
+ * A tensor that becomes its softmax, of each row or of all elements, or gets one added to it, has the bits of those
+ * into another one.
  */
 TEST_LOOP(softmax_in_place, 0, FORMS)
 {
