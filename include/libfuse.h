@@ -36,6 +36,7 @@
 #include <libfuse/immediate.h>
 #include <libfuse/optimizer.h>
 #include <libfuse/update.h>
+#include <libfuse/schedule.h>
 #include <libfuse/foreach.h>
 #include <libfuse/wisdom.h>
 

@@ -5,4 +5,4 @@ libfuse_core_la_SOURCES += %reldir%/rule.h %reldir%/rules.c %reldir%/hyper.c %re
 	%reldir%/adafactor.c %reldir%/adagrad.c %reldir%/adam.c %reldir%/adamax.c %reldir%/asgd.c %reldir%/lamb.c \
 	%reldir%/sgd.c
 libfuse_core_la_SOURCES += %reldir%/optimizer.h %reldir%/apply.c %reldir%/graph.c %reldir%/norm.c \
-	%reldir%/optimizer.c %reldir%/part.c %reldir%/state.c %reldir%/step.c %reldir%/update.c
+	%reldir%/optimizer.c %reldir%/part.c %reldir%/schedule.c %reldir%/state.c %reldir%/step.c %reldir%/update.c

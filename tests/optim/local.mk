@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Optimizers on the stub and on every device found.
 optim_tests = tests/optim/check_clip tests/optim/check_infinite tests/optim/check_optimizer tests/optim/check_part \
-    tests/optim/check_refusals tests/optim/check_step tests/optim/check_trajectories \
-    tests/optim/check_update
+    tests/optim/check_refusals tests/optim/check_schedule tests/optim/check_step \
+    tests/optim/check_trajectories tests/optim/check_update
 check_PROGRAMS += $(optim_tests)
 TESTS += $(optim_tests)
 optim_sources = %reldir%/rig.c %reldir%/rig.h %reldir%/run.c %reldir%/run.h
@@ -16,6 +16,7 @@ tests_optim_check_part_SOURCES = %reldir%/check_part.c $(optim_sources)
 tests_optim_check_part_LDADD = tests/stub/libstub.la bench/liboracle.la $(LDADD) -lm
 tests_optim_check_refusals_SOURCES = %reldir%/check_refusals.c $(optim_sources)
 tests_optim_check_refusals_LDADD = tests/stub/libstub.la bench/liboracle.la $(LDADD) -lm
+tests_optim_check_schedule_SOURCES = %reldir%/check_schedule.c
 tests_optim_check_step_SOURCES = %reldir%/check_step.c $(optim_sources)
 tests_optim_check_step_LDADD = tests/stub/libstub.la bench/liboracle.la $(LDADD) -lm
 tests_optim_check_trajectories_SOURCES = %reldir%/check_trajectories.c %reldir%/rig.c %reldir%/rig.h
