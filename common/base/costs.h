@@ -65,6 +65,13 @@ typedef struct lfuse__parts_costs {
     double worth;   /* the time is multiplied by it, as what parts write costs more than is counted */
 } lfuse__parts_costs;
 
+/* The epilogue of a product that stores several values for each element. */
+typedef struct lfuse__epilogue_costs {
+    double latency;      /* cycles that a work-item waits for the operands of an element, of several that it loads */
+    double dependent;    /* cycles of a simple operation, where each waits for the one before */
+    double instructions; /* of a simple operation */
+} lfuse__epilogue_costs;
+
 /* Products by tiles: common/matmul/tile_cost.c. Times in cycles. */
 typedef struct lfuse__tiles_costs {
     bool fitted;          /* to this device: the columns `wait` and `rate` of the table of shapes */
@@ -85,6 +92,7 @@ typedef struct lfuse__tiles_costs {
     double bytes;         /* that a compute unit moves in a cycle */
     double skinny_launch; /* what the second launch of a product of few rows or columns takes */
     double skinny_rate;   /* multiply-adds a cycle of such a product */
+    lfuse__epilogue_costs epilogue;
     lfuse__parts_costs parts[2]; /* of sums by multiply-adds, and of those by tensor cores */
 } lfuse__tiles_costs;
 

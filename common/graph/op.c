@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/graph/op.h"
 
+#include <ctype.h>
+#include <string.h>
+
 const lfuse__op_row lfuse__ops[LFUSE__OP_COUNT] = {
 #define LFUSE__OP(name, arity, klass, dialect, reference, ulp_f32, ulp_f64, da, db, dc, backward, ...)                 \
     [LFUSE__OP_##name] = {#name, arity, LFUSE__CLASS_##klass, dialect, ulp_f32, ulp_f64, backward},
@@ -56,4 +59,31 @@ lfuse_type lfuse__op_result(lfuse__op op, lfuse_type type)
 {
     if (!lfuse__op_retypes(op)) return type;
     return lfuse__ops[op].klass == LFUSE__CLASS_RANDOM ? LFUSE_I32 : LFUSE_BOOL;
+}
+
+/* A word of the dialect in simple operations: functions are polynomials, quotients and roots are corrected. */
+static double weight_of_word(const char *word, size_t length)
+{
+    static const char *const simple[] = { "ADD", "SUB", "MUL", "NEG", "ABS", "MIN", "MAX", "FMA", "SEL", "EQ", "NE",
+                                          "LT", "LE", "GT", "GE", "AND", "OR", "XOR", "NOT", "SHL", "SHR", "FLOOR",
+                                          "CEIL", "TRUNC", "RINT" };
+    size_t i;
+
+    if (length == 1) return 0; /* K( */
+    for (i = 0; i < sizeof simple / sizeof *simple; i++)
+        if (strlen(simple[i]) == length && !memcmp(simple[i], word, length)) return 1;
+    if ((length == 3 && !memcmp(word, "DIV", 3)) || (length > 3 && !memcmp(word + length - 4, "SQRT", 4))) return 8;
+    return length == 6 && !memcmp(word, "PHILOX", 6) ? 100 : 24;
+}
+
+double lfuse__op_weight(lfuse__op op)
+{
+    const char *at = lfuse__ops[op].dialect, *word = at;
+    double weight = 0;
+
+    for (; *at; at++) {
+        if (*at == '(') weight += weight_of_word(word, (size_t)(at - word));
+        if (!isalnum((unsigned char)*at)) word = at + 1;
+    }
+    return weight;
 }

@@ -96,6 +96,8 @@ extern const lfuse__op_row lfuse__ops[LFUSE__OP_COUNT];
 bool lfuse__op_takes(lfuse__op op, lfuse_type type);
 /* Returns the type of the result of operands of the type. */
 lfuse_type lfuse__op_result(lfuse__op op, lfuse_type type);
+/* Returns how many simple operations the operator takes on a device. */
+double lfuse__op_weight(lfuse__op op);
 /* Whether the result has a type that is not the operands'. */
 bool lfuse__op_retypes(lfuse__op op);
 

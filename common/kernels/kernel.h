@@ -114,6 +114,9 @@ typedef struct lfuse__product_class {
     int occupancy;    /* groups of a compute unit that registers are limited for; 0: they are not */
     int split;        /* 0: a group sums all of k; else LFUSE__SPLIT_K or LFUSE__SPLIT_STREAM_K */
     bool counted;     /* NETWORK: results are handed on behind counters, not in tagged words */
+    /* What costs are estimated by; no part of the text, which follows from the body. */
+    int epilogue_work;  /* simple operations for an element of a body with several stores; else 0 */
+    int epilogue_bytes; /* that such a body loads and stores for an element, but for one store */
 } lfuse__product_class;
 
 /* What a kernel between the small products of Strassen's algorithm reads and writes: strassen.h. */

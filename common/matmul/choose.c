@@ -16,12 +16,26 @@ static int rank(const lfuse__product_class *p)
     return p->batched ? LFUSE__PRODUCT_EXTENTS : LFUSE__PRODUCT_BATCH;
 }
 
+/* What an element of an epilogue with several stores takes. */
+static void describe_epilogue(lfuse__kernel_class *c)
+{
+    double work = 0;
+    int i, bytes = 0;
+
+    for (i = 0; i < c->body->ninstr; i++)
+        if (c->body->instr[i].kind == LFUSE__I_APPLY) work += lfuse__op_weight((lfuse__op)c->body->instr[i].op);
+    for (i = LFUSE__PRODUCT_OWN; i < c->noperands; i++) bytes += (int)lfuse__type_bytes(c->operands[i].type);
+    c->product.epilogue_work = (int)work;
+    c->product.epilogue_bytes = bytes - (int)lfuse__type_bytes(c->product.sum);
+}
+
 /* f16 and bf16 are stored; what they hold is multiplied and added as f32. */
 static void complete(lfuse__kernel_class *c)
 {
     c->product.column_sums = !c->naxes ? 0 : c->body->ninstr > LFUSE__TILES_SHORT ? 2 : 1;
     c->product.sum = lfuse__register_type(c->operands[LFUSE__PRODUCT_A].type);
     c->rank = 2;
+    if (c->body->nstores > 1 && !c->naxes) describe_epilogue(c);
 }
 
 static lfuse__matmul_desc desc_of(const lfuse__kernel_class *c)

@@ -27,10 +27,11 @@ static void place_by_number(const lfuse__tiles *t, int indent)
 }
 
 /* Slices that are left when others have been added to them: local memory has room for those. */
-static int left_of(const lfuse__tiles *t)
+int lfuse__tiles_left(const lfuse__product_class *p)
 {
-    int left = t->p->slices;
-    while (left > 1 && left * t->vectors * t->vector > t->p->solver->tile->local(t->p)) left /= 2;
+    int left = p->slices;
+
+    while (left > 1 && left * p->rows * p->columns > p->solver->tile->local(p)) left /= 2;
     return left;
 }
 
@@ -39,7 +40,7 @@ static void sums_of_left(const lfuse__tiles *t, int indent)
     lfuse__put(t->t.out, indent, "S_%s v_[%d], s_[%d], w_[%d];", t->sum, t->vector, t->vector, t->vector);
     lfuse__put(t->t.out, indent, "const u32 index_ = item + (u32)(pass + w) * %d;", t->threads);
     lfuse__put(t->t.out, indent, "GETV_%s(s_, tile, index_ * %d);", t->sum, t->vector);
-    for (int s = 1; s < left_of(t); s++) {
+    for (int s = 1; s < lfuse__tiles_left(t->p); s++) {
         lfuse__put(t->t.out, indent, "GETV_%s(w_, tile, (index_ + %d) * %d);", t->sum, s * t->vectors, t->vector);
         for (int e = 0; e < t->vector; e++)
             lfuse__put(t->t.out, indent, "s_[%d] = ADD_%s(s_[%d], w_[%d]);", e, t->sum, e, e);
@@ -97,7 +98,7 @@ static void put_own(const void *context, int which, int indent)
     const lfuse__tiles *t = context;
 
     (void)which;
-    if (left_of(t) > 1) {
+    if (lfuse__tiles_left(t->p) > 1) {
         put_by_number(t, false, indent);
         return;
     }
@@ -124,7 +125,7 @@ static void put_split(const void *context, int which, int indent)
         {"TICKETS", .number = LFUSE__TILES_TICKETS * 4},
         {"FIRST_PART", .word = shared ? "(from_ + number)" : "number * parts"}, {"OF_TILE", .number = t->vectors},
         {"OF_ITEM", .number = t->p->item_rows * t->p->item_columns / t->vector}, {"PLACES", .number = t->places},
-        {"SEVERAL_LEFT", .number = left_of(t) > 1}, {"STREAM_K", .number = shared}, {NULL},
+        {"SEVERAL_LEFT", .number = lfuse__tiles_left(t->p) > 1}, {"STREAM_K", .number = shared}, {NULL},
     };
 
     (void)which;
@@ -136,7 +137,7 @@ static void put_column_sums(const void *context, int which, int indent)
     const lfuse__tiles *t = context;
 
     (void)which, (void)indent;
-    if (t->p->column_sums) lfuse__tiles_put_columns(t, t->p->split || left_of(t) > 1);
+    if (t->p->column_sums) lfuse__tiles_put_columns(t, t->p->split || lfuse__tiles_left(t->p) > 1);
 }
 
 void lfuse__tiles_put_end(const void *context, int which, int indent)
@@ -145,7 +146,7 @@ void lfuse__tiles_put_end(const void *context, int which, int indent)
                                                {"COLUMN_SUMS", put_column_sums, 0}, {NULL, NULL, 0}};
     const lfuse__tiles *t = context;
     const lfuse__product_class *p = t->p;
-    const int left = left_of(t);
+    const int left = lfuse__tiles_left(t->p);
     int halvings = 0;
 
     (void)which, (void)indent;

@@ -214,7 +214,10 @@ void lfuse__tiles_row(const lfuse__tiles *t, const char *first, const char *r, c
 void lfuse__tiles_put_addend(const lfuse__tiles *t, int indent, const char *where);
 void lfuse__tiles_put_columns(const lfuse__tiles *t, bool number);
 
-/* split_k.c: puts what adds up slices and parts of k, and the epilogue behind. */
+/* ---- split_k.c ---- */
+/* Puts what adds up slices and parts of k, and the epilogue behind. */
 void lfuse__tiles_put_end(const void *t, int which, int indent);
+/* Returns how many slices are left when the epilogue begins. One: its work-items have it; else all have a part. */
+int lfuse__tiles_left(const lfuse__product_class *p);
 
 #endif

@@ -65,6 +65,9 @@ typedef struct tile_model {
     int by;               /* f64: 2, by which tiles are smaller */
     int residents;        /* the columns of the table, for this device */
     double wait, rate;
+    double lanes;         /* multiply-adds of a compute unit in a cycle */
+    int work, bytes;      /* of an epilogue with several stores, for an element; 0: it has one */
+    double each;          /* elements of a work-item in the epilogue */
 } tile_model;
 
 /* Groups that a compute unit has room for, as far as is known: a unit may have more local memory than a group. */
@@ -79,11 +82,21 @@ static int residents_of(const lfuse__tile_shape *s, const lfuse__product_class *
     return least > 1 ? least : 1;
 }
 
+/* Returns how many elements a work-item has in the epilogue. */
+static double each_of(const lfuse__product_class *p)
+{
+    const int threads = lfuse__tiles_threads(p);
+
+    return (double)p->rows * p->columns / (lfuse__tiles_left(p) > 1 ? threads : threads / p->slices);
+}
+
 static tile_model model_of(const lfuse__product_class *p, const lfuse__facts *facts)
 {
     const lfuse__costs costs = lfuse__costs_of(facts);
     const lfuse__tile_shape *s = shape_of(p);
-    tile_model k = {.s = s, .tile = p->solver->tile, .facts = facts, .costs = costs.tiles, .by = scale(p)};
+    tile_model k = {.s = s, .tile = p->solver->tile, .facts = facts, .costs = costs.tiles, .by = scale(p),
+                    .lanes = costs.lanes, .work = p->epilogue_work, .bytes = p->epilogue_bytes,
+                    .each = each_of(p)};
     const double sums = s->item_rows * s->item_columns, operands = s->item_rows + s->item_columns;
     const double loaded = (1.0 / s->rows + 1.0 / s->columns) * (int)sizeof(float); /* bytes of each product */
     if (costs.tiles.fitted) {
@@ -150,6 +163,21 @@ static double slices_time(const tile_model *k, double beside)
     return k->costs.slicing * (k->s->slices - 1) * tile_of(k) * beside / k->residents;
 }
 
+/*
+ * Returns the cycles of an epilogue with several stores, of `beside` groups of a compute unit: what a work-item takes
+ * for one sum after the other; at least what the unit computes and moves. A division or a root has branches, so that a
+ * compiler lets none begin before the one in front of it has ended.
+ */
+static double epilogue_time(const tile_model *k, double beside)
+{
+    const lfuse__epilogue_costs *c = &k->costs.epilogue;
+    const double all = beside * tile_of(k);
+    const double one = k->each * (c->latency + k->work * c->dependent);
+
+    if (!k->bytes) return 0;
+    return fmax(one, fmax(all * k->work * c->instructions / k->lanes, all * k->bytes / k->costs.bytes));
+}
+
 /* Returns the cycles of a k-tile, with `beside` groups on a compute unit. */
 static double k_tile_time(const tile_model *k, const lfuse__cut *c, double beside)
 {
@@ -169,9 +197,11 @@ static double time_of(const tile_model *k, const lfuse__cut *c)
     const double vectors = tile * k->by / 4 / items * (double)c->parts; /* that each adds up in the end */
     const lfuse__parts_costs *cost = &k->costs.parts[k->tile->tensor_cores];
     const double end = c->parts > 1 ? cost->meeting + cost->latency * ceil(vectors / k->costs.on_the_way) : 0;
-    const double round = (double)lfuse__ceil_div(c->k_tiles, c->parts) * k_tile + slices_time(k, beside);
+    const double round = (double)lfuse__ceil_div(c->k_tiles, c->parts) * k_tile + slices_time(k, beside) +
+                         epilogue_time(k, beside);
     const double time = k->costs.start + rounds * round + (rounds - 1) * k->costs.another_round + end;
-    const double gained = k->facts->overlaps && hands_over(k, c->parts == 1, groups) ? k->costs.overlap : 0;
+    const bool hands = !k->bytes && k->facts->overlaps && hands_over(k, c->parts == 1, groups);
+    const double gained = hands ? k->costs.overlap : 0;
     return (c->parts > 1 ? cost->worth * time : time) - gained;
 }
 
@@ -185,8 +215,10 @@ static double shared_time(const tile_model *k, const lfuse__cut *c)
     const double vectors = (double)(s->item_rows * s->item_columns) / 4 / k->by / s->slices;
     const double most = (double)lfuse__ceil_div(c->workers - 1, c->shared) + 1;
     const lfuse__parts_costs *cost = &k->costs.parts[k->tile->tensor_cores];
+    const double tiles = ceil((double)(c->down * c->across) / (double)c->workers);
     return k->costs.worth_sharing * (k->costs.start + (each + alone) * k_tile + slices_time(k, k->residents) +
-                                     cost->meeting + cost->latency * ceil(vectors * most / k->costs.on_the_way));
+                                     tiles * epilogue_time(k, k->residents) + cost->meeting +
+                                     cost->latency * ceil(vectors * most / k->costs.on_the_way));
 }
 
 /* False: it is no such cut. */

@@ -355,8 +355,6 @@ typedef struct lfuse__reuse {
 } lfuse__reuse;
 /* To recompute the value costs less than to store it. */
 bool lfuse__reuse_recomputes(const lfuse__facts *facts, const lfuse__reuse *r);
-/* Returns how many simple operations a pointwise operator costs. */
-double lfuse__op_weight(lfuse__op op);
 
 /* ---- signature.c: which nodes one kernel can hold ---- */
 /* One kernel computes a node and its operand `producer`, which it reads by `walk`, where they are on one level. */

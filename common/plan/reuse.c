@@ -12,8 +12,6 @@
  */
 #include "common/plan/draft.h"
 
-#include <ctype.h>
-#include <string.h>
 
 #include "common/base/costs.h"
 #include "common/base/error.h"
@@ -26,33 +24,6 @@ bool lfuse__reuse_recomputes(const lfuse__facts *facts, const lfuse__reuse *r)
     const double stored = r->bytes * (1 + r->kernels) + (r->alone ? r->loads + operations : 0);
 
     return r->more + r->kernels * operations < stored;
-}
-
-/* A word of the dialect in simple operations: functions are polynomials, quotients and roots are corrected. */
-static double weight_of_word(const char *word, size_t length)
-{
-    static const char *const simple[] = { "ADD", "SUB", "MUL", "NEG", "ABS", "MIN", "MAX", "FMA", "SEL", "EQ", "NE",
-                                          "LT", "LE", "GT", "GE", "AND", "OR", "XOR", "NOT", "SHL", "SHR", "FLOOR",
-                                          "CEIL", "TRUNC", "RINT" };
-    size_t i;
-
-    if (length == 1) return 0; /* K( */
-    for (i = 0; i < sizeof simple / sizeof *simple; i++)
-        if (strlen(simple[i]) == length && !memcmp(simple[i], word, length)) return 1;
-    if ((length == 3 && !memcmp(word, "DIV", 3)) || (length > 3 && !memcmp(word + length - 4, "SQRT", 4))) return 8;
-    return length == 6 && !memcmp(word, "PHILOX", 6) ? 100 : 24;
-}
-
-double lfuse__op_weight(lfuse__op op)
-{
-    const char *at = lfuse__ops[op].dialect, *word = at;
-    double weight = 0;
-
-    for (; *at; at++) {
-        if (*at == '(') weight += weight_of_word(word, (size_t)(at - word));
-        if (!isalnum((unsigned char)*at)) word = at + 1;
-    }
-    return weight;
 }
 
 /* ---- what a value is computed from ---- */

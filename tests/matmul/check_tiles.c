@@ -437,6 +437,38 @@ TEST(sums_where_they_pay)
     ck_assert_int_eq(choose_summed(4, 4096, 4096, &c), LFUSE_ERR_UNSUPPORTED); /* skinny tiles are faster */
 }
 
+/* A step of an optimizer: `values` values are loaded and stored with each element of the product. */
+static void step_of(lfuse__kernel_class *c, int values)
+{
+    static sample s;
+    sample_start(&s, LFUSE__FAMILY_PRODUCT, 2, 0);
+    for (int j = 0; j <= LFUSE__PRODUCT_SUM; j++) sample_operand(&s, LFUSE_F32, false, LFUSE__STRIDE_UNIT);
+    const int sum = sample_load(&s, LFUSE__PRODUCT_SUM);
+    for (int i = 0; i < values; i++) {
+        const int old = sample_operand(&s, LFUSE_F32, false, LFUSE__STRIDE_UNIT);
+        const int fresh = sample_operand(&s, LFUSE_F32, true, LFUSE__STRIDE_UNIT);
+        sample_store(&s, sample_apply(&s, LFUSE__OP_div, LFUSE_F32, sample_load(&s, old), sum), fresh);
+    }
+    *c = s.k;
+}
+
+/* What moves several matrices has to do that with more work-items than the product alone is fastest with. */
+TEST(steps_have_smaller_tiles)
+{
+    static const int64_t all[][3] = {{1024, 1024, 64}, {512, 512, 64}, {128, 128, 64}};
+    const lfuse__facts facts = facts_of(LFUSE__PRODUCTS_PORTABLE);
+    for (int i = 0; i < 3; i++) {
+        lfuse__kernel_class c;
+        step_of(&c, 3);
+        OK(choose(&facts, all[i], false, &c));
+        ck_assert_int_le(c.product.rows * c.product.columns, 32 * 64);
+        ck_assert_int_eq(c.product.split, 0);
+        step_of(&c, 1);
+        OK(choose(&facts, all[i], false, &c));
+        ck_assert_int_eq(c.product.epilogue_bytes, 0);
+    }
+}
+
 /* Tiles of a segment have every S-th row of it. */
 TEST(sums_share_segments)
 {
