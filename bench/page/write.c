@@ -18,19 +18,16 @@ static lfuse_status io_error(const char *folder)
     return lfuse__error(LFUSE_ERR_IO, "%s/%s: %s", folder, page, strerror(errno));
 }
 
-/* Readable by whom the user's mask lets read it, unlike other temporary files. */
 static lfuse_status fill(int file, const lfuse__strbuf *text)
 {
-    const mode_t mask = umask(0);
-    umask(mask);
-    return fchmod(file, 0666 & ~mask) == 0 && lfuse__write_all(file, text->data, text->length) && fsync(file) == 0
-               ? LFUSE_OK : LFUSE_ERR_IO;
+    return lfuse__write_all(file, text->data, text->length) && fsync(file) == 0 ? LFUSE_OK : LFUSE_ERR_IO;
 }
 
 static lfuse_status put(int folder, const char *path, const lfuse__strbuf *text)
 {
     char name[64];
-    const int file = lfuse__temporary_file(folder, name, sizeof name);
+    /* Readable by whom the user's mask lets read it, unlike other temporary files. */
+    const int file = lfuse__temporary_file(folder, 0666, name, sizeof name);
     if (file < 0) return io_error(path);
     lfuse_status status = fill(file, text) ? io_error(path) : LFUSE_OK;
     if (close(file) && !status) status = io_error(path);

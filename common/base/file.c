@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -84,6 +85,27 @@ int lfuse__folder_open(const char *path, bool follow)
     return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | (follow ? 0 : O_NOFOLLOW));
 }
 
+const char *lfuse__file_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash ? slash + 1 : path;
+}
+
+int lfuse__folder_of(const char *path)
+{
+    const size_t length = (size_t)(lfuse__file_name(path) - path); /* up to the last slash, which is part of "/" */
+    char *folder = length ? strndup(path, length > 1 ? length - 1 : 1) : strdup(".");
+    int opened, code;
+
+    if (!folder) return -1;
+    opened = lfuse__folder_open(folder, true);
+    code = errno;
+    free(folder);
+    errno = code;
+    return opened;
+}
+
 int lfuse__folder_again(int folder)
 {
     return openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -107,13 +129,13 @@ static void temporary_name(char *name, size_t size, int attempt)
              (unsigned long)now.tv_nsec, attempt);
 }
 
-int lfuse__temporary_file(int folder, char *name, size_t size)
+int lfuse__temporary_file(int folder, mode_t mode, char *name, size_t size)
 {
     int attempt, file = -1;
 
     for (attempt = 0; attempt < 8 && file < 0; attempt++) {
         temporary_name(name, size, attempt);
-        file = openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+        file = openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
         if (file < 0 && errno != EEXIST) break;
     }
     return file;

@@ -33,6 +33,10 @@ int lfuse__file_open(int folder, const char *name, int flags, struct stat *st, c
 bool lfuse__file_line(const char *path, char *text, size_t size);
 /* A folder to use in openat and the like; `follow`: it may be a symbolic link. -1 leaves errno. */
 int lfuse__folder_open(const char *path, bool follow);
+/* The part of a path that is the file's name; empty where the path names no file. */
+const char *lfuse__file_name(const char *path);
+/* The folder that the file of a path lies in; it may be a symbolic link. -1 leaves errno. */
+int lfuse__folder_of(const char *path);
 /* The same folder once more, for a reader of its names of its own. -1 leaves errno. */
 int lfuse__folder_again(int folder);
 
@@ -42,9 +46,9 @@ const char *lfuse__file_distrusted(const struct stat *st);
 /* What the names of temporary files begin with: the disk cache sweeps its folder of old ones. */
 #define LFUSE__TEMPORARY "tmp-"
 /*
- * A new file of mode 0600 in an open folder, open for writing, under a name that no other process or thread uses. -1
- * leaves errno.
+ * A new file in an open folder, open for writing, under a name that no other process or thread uses. `mode` is narrowed
+ * by the user's mask. -1 leaves errno.
  */
-int lfuse__temporary_file(int folder, char *name, size_t size);
+int lfuse__temporary_file(int folder, mode_t mode, char *name, size_t size);
 
 #endif

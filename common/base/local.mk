@@ -8,6 +8,7 @@ libfuse_core_la_SOURCES += \
 	%reldir%/facts.c %reldir%/facts.h \
 	%reldir%/file.c %reldir%/file.h \
 	%reldir%/hash.c %reldir%/hash.h \
+	%reldir%/json.c %reldir%/json.h \
 	%reldir%/library.c %reldir%/library.h \
 	%reldir%/log.c %reldir%/log.h \
 	%reldir%/names.c \

@@ -335,7 +335,7 @@ void lfuse__cache_write(const char *key, size_t key_length, const void *value, s
     }
     name_of(key, key_length, name);
     sum_of(key, key_length, value, length, &h.sum);
-    file = lfuse__temporary_file(folder, temporary, sizeof temporary);
+    file = lfuse__temporary_file(folder, 0600, temporary, sizeof temporary);
     if (file < 0) {
         lfuse__log(LFUSE_LOG_DEBUG, "not cached: %s: %s", temporary, strerror(errno));
         return;

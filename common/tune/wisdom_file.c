@@ -35,23 +35,17 @@ static lfuse_status out_of_memory(lfuse__wisdom_place *place)
 lfuse_status lfuse__wisdom_place_at(const char *path, lfuse__wisdom_place *place)
 {
     lfuse__wisdom_place p = { .path = LFUSE__STRBUF_INIT, .own = true, .may_write = true };
-    const char *slash = strrchr(path, '/');
-    char *folder;
 
-    if (!*(slash ? slash + 1 : path)) return lfuse__error(LFUSE_ERR_IO, "wisdom: \"%s\" names no file", path);
+    if (!*lfuse__file_name(path)) return lfuse__error(LFUSE_ERR_IO, "wisdom: \"%s\" names no file", path);
     lfuse__strbuf_add(&p.path, path);
-    folder = slash ? strndup(path, slash == path ? 1 : (size_t)(slash - path)) : strdup(".");
-    if (p.path.failed || !folder) {
-        free(folder);
-        return out_of_memory(&p);
-    }
-    p.folder = lfuse__folder_open(folder, true);
-    free(folder);
+    if (p.path.failed) return out_of_memory(&p);
+    p.folder = lfuse__folder_of(path);
+    if (p.folder < 0 && errno == ENOMEM) return out_of_memory(&p);
     if (p.folder < 0) {
         lfuse__strbuf_free(&p.path);
         return lfuse__error(LFUSE_ERR_IO, "wisdom %s: its folder: %s", path, strerror(errno));
     }
-    p.name = slash ? p.path.data + (slash + 1 - path) : p.path.data;
+    p.name = lfuse__file_name(p.path.data);
     *place = p;
     return LFUSE_OK;
 }
@@ -200,7 +194,7 @@ static lfuse_status write_temporary(const lfuse__wisdom_place *place, const lfus
 
     lfuse__wisdom_print(w, &text);
     LFUSE__TRY(lfuse__strbuf_check(&text));
-    file = lfuse__temporary_file(place->folder, name, size);
+    file = lfuse__temporary_file(place->folder, 0600, name, size);
     if (file < 0) {
         lfuse__strbuf_free(&text);
         return lfuse__error(LFUSE_ERR_IO, "wisdom %s: a file beside it: %s", place->path.data, strerror(errno));

@@ -192,6 +192,54 @@ TEST(folders)
     close(folder);
 }
 
+TEST(files_in_folders)
+{
+    char path[128];
+    int folder;
+
+    ck_assert_str_eq(lfuse__file_name("/a/b/file"), "file");
+    ck_assert_str_eq(lfuse__file_name("file"), "file");
+    ck_assert_str_eq(lfuse__file_name("/file"), "file");
+    ck_assert_str_eq(lfuse__file_name("a/"), "");
+    ck_assert_str_eq(lfuse__file_name(""), "");
+    snprintf(path, sizeof path, "%s/none/file", base);
+    ck_assert_int_eq(lfuse__folder_of(path), -1);
+    ck_assert_int_eq(errno, ENOENT);
+    write_text(at, "it");
+    folder = lfuse__folder_of(at);
+    ck_assert_int_ge(folder, 0);
+    ck_assert_int_eq(faccessat(folder, "it", F_OK, 0), 0);
+    close(folder);
+    folder = lfuse__folder_of("/file");
+    ck_assert_int_ge(folder, 0);
+    ck_assert_int_eq(faccessat(folder, "tmp", F_OK, 0), 0);
+    close(folder);
+    folder = lfuse__folder_of("file");
+    ck_assert_int_ge(folder, 0);
+    close(folder);
+}
+
+/* Whoever may read a temporary file, the user's mask has the last word. */
+TEST(modes_of_temporary_files)
+{
+    static const mode_t asked[] = {0600, 0666}, got[] = {0600, 0640};
+    const mode_t mask = umask(027);
+    const int folder = lfuse__folder_of(at);
+    struct stat st;
+
+    ck_assert_int_ge(folder, 0);
+    for (int i = 0; i < 2; i++) {
+        char name[96];
+        const int file = lfuse__temporary_file(folder, asked[i], name, sizeof name);
+        ck_assert_int_ge(file, 0);
+        ck_assert_int_eq(fstat(file, &st), 0);
+        ck_assert_int_eq(st.st_mode & 0777, got[i]);
+        close(file);
+    }
+    close(folder);
+    umask(mask);
+}
+
 TEST(a_full_disk)
 {
     const int file = open("/dev/full", O_WRONLY | O_CLOEXEC);
