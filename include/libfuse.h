@@ -37,6 +37,7 @@
 #include <libfuse/optimizer.h>
 #include <libfuse/update.h>
 #include <libfuse/schedule.h>
+#include <libfuse/safetensors.h>
 #include <libfuse/foreach.h>
 #include <libfuse/wisdom.h>
 

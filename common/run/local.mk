@@ -3,7 +3,8 @@
 libfuse_core_la_SOURCES += \
 	%reldir%/cache.c %reldir%/cache.h %reldir%/evaluate.c %reldir%/foreach.c %reldir%/foreach.def \
 	%reldir%/foreach.h %reldir%/foreach_numbers.c %reldir%/immediate.c %reldir%/instance.h %reldir%/options.c \
-	%reldir%/plan.c %reldir%/rates.c %reldir%/rates.h %reldir%/run.h %reldir%/runs.c %reldir%/scratch.c \
+	%reldir%/plan.c %reldir%/rates.c %reldir%/rates.h %reldir%/run.h %reldir%/runs.c \
+	%reldir%/safetensors.c %reldir%/safetensors.h %reldir%/safetensors_header.c %reldir%/scratch.c \
 	%reldir%/transfer.c
 libfuse_core_la_SOURCES += \
 	%reldir%/record/rebind.c %reldir%/record/record.c %reldir%/record/record_variants.c \
