@@ -30,6 +30,7 @@
 #include <libfuse/views.h>
 #include <libfuse/reduce.h>
 #include <libfuse/norm.h>
+#include <libfuse/loss.h>
 #include <libfuse/gradient.h>
 #include <libfuse/plan.h>
 #include <libfuse/record.h>

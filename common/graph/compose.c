@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/graph/compose.h"
 
+#include <string.h>
+
 #include "libfuse/ops.h"
 
 lfuse_value lfuse__widen(const char *call, lfuse_value v)
@@ -67,4 +69,27 @@ lfuse_graph *lfuse__compose(const char *call, lfuse_value *a, int count, const i
     lfuse_graph *g = lfuse__compose_all(call, a, type, where);
 
     return g && lfuse__build_axes(g, call, g->nodes[a->id].rank, count, axes, set) ? g : NULL;
+}
+
+bool lfuse__compose_operand(const char *call, const char *what, lfuse_value a, lfuse_type type, int rank,
+                            const lfuse_size *shape, lfuse_value *operand)
+{
+    const lfuse_value both[] = {a, *operand};
+    lfuse_graph *g = lfuse__build_inner_operands(call, 2, both, NULL);
+    const lfuse__node *n;
+
+    if (!g || !lfuse__build_tensor(g, call, operand->id)) return false;
+    n = &g->nodes[operand->id];
+    if (n->type != type && n->type != lfuse__wide_type(type)) {
+        lfuse__graph_poison(g, LFUSE_ERR_TYPE, "%s: %s is %s, the operand of type %s", call, what,
+                            lfuse__describe(g, operand->id).text, lfuse_type_name(type));
+        return false;
+    }
+    if (n->rank != rank || (rank && memcmp(n->shape, shape, (size_t)rank * sizeof *shape))) {
+        lfuse__graph_poison(g, LFUSE_ERR_SHAPE, "%s: %s is %s, where %s is needed", call, what,
+                            lfuse__describe(g, operand->id).text, lfuse__describe_shape(g, rank, shape).text);
+        return false;
+    }
+    *operand = lfuse__widen(call, *operand);
+    return operand->id >= 0;
 }

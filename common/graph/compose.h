@@ -49,4 +49,17 @@ lfuse_graph *lfuse__compose(const char *call, lfuse_value *a, int count, const i
 /* Does so for a composition without axes. */
 lfuse_graph *lfuse__compose_all(const char *call, lfuse_value *a, lfuse_type *type, lfuse_graph **where);
 
+
+/* Whether the value is lfuse_none(). */
+static inline bool lfuse__is_none(lfuse_value v)
+{
+    return !v.graph && v.id == INT32_MIN;
+}
+/*
+ * Reads a further operand of such a composition over `a`: a tensor of exactly this shape, in `type`, which is that of
+ * the first operand, or the one that is computed in; then in the latter. `what` is its name in messages.
+ */
+bool lfuse__compose_operand(const char *call, const char *what, lfuse_value a, lfuse_type type, int rank,
+                            const lfuse_size *shape, lfuse_value *operand);
+
 #endif

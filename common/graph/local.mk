@@ -6,7 +6,8 @@ libfuse_core_la_SOURCES += \
 	%reldir%/gather_gradient.c %reldir%/gradient.c %reldir%/gradient.h %reldir%/gradient_shape.c %reldir%/graph.h \
 	%reldir%/identity.c %reldir%/identity.def \
 	%reldir%/input.c %reldir%/mistake.c %reldir%/name.c \
-	%reldir%/lines.c %reldir%/matmul.c %reldir%/matmul_as.c %reldir%/matmul_gradient.c \
+	%reldir%/lines.c %reldir%/loss.c %reldir%/loss.h %reldir%/loss_cross_entropy.c \
+	%reldir%/matmul.c %reldir%/matmul_as.c %reldir%/matmul_gradient.c \
 	%reldir%/members.c %reldir%/moments.c \
 	%reldir%/nodes.def %reldir%/norm.c %reldir%/number.c %reldir%/op.c %reldir%/op.h %reldir%/ops.def %reldir%/pad.c \
 	%reldir%/parse.c %reldir%/pointwise.c %reldir%/pointwise_gradient.c \

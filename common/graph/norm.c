@@ -10,41 +10,17 @@ lfuse_value lfuse_none(void)
     return (lfuse_value){NULL, INT32_MIN};
 }
 
-static bool is_none(lfuse_value v)
-{
-    return !v.graph && v.id == INT32_MIN;
-}
-
-/* A weight or bias of exactly this shape, in the type of `a` or the one that is computed in; then in the latter. */
+/* A weight or bias of exactly this shape, if there is one. */
 static bool read_parameter(const char *call, const char *what, lfuse_value a, lfuse_type type, int rank,
                            const lfuse_size *shape, lfuse_value *p)
 {
-    const lfuse_value both[] = {a, *p};
-    lfuse_graph *g;
-    const lfuse__node *n;
-
-    if (is_none(*p)) return true;
-    g = lfuse__build_inner_operands(call, 2, both, NULL);
-    if (!g || !lfuse__build_tensor(g, call, p->id)) return false;
-    n = &g->nodes[p->id];
-    if (n->type != type && n->type != lfuse__wide_type(type)) {
-        lfuse__graph_poison(g, LFUSE_ERR_TYPE, "%s: %s is %s, the operand of type %s", call, what,
-                            lfuse__describe(g, p->id).text, lfuse_type_name(type));
-        return false;
-    }
-    if (n->rank != rank || (rank && memcmp(n->shape, shape, (size_t)rank * sizeof *shape))) {
-        lfuse__graph_poison(g, LFUSE_ERR_SHAPE, "%s: %s is %s, where %s is needed", call, what,
-                            lfuse__describe(g, p->id).text, lfuse__describe_shape(g, rank, shape).text);
-        return false;
-    }
-    *p = lfuse__widen(call, *p);
-    return p->id >= 0;
+    return lfuse__is_none(*p) || lfuse__compose_operand(call, what, a, type, rank, shape, p);
 }
 
 static lfuse_value affine(lfuse_value v, lfuse_value weight, lfuse_value bias)
 {
-    if (!is_none(weight)) v = lfuse__op_mul(v, weight);
-    return is_none(bias) ? v : lfuse__op_add(v, bias);
+    if (!lfuse__is_none(weight)) v = lfuse__op_mul(v, weight);
+    return lfuse__is_none(bias) ? v : lfuse__op_add(v, bias);
 }
 
 /* The last axes as a set. */
@@ -133,7 +109,7 @@ static lfuse_value by_group(const char *call, lfuse_value p, int rank, const lfu
     lfuse_size shape[LFUSE_MAX_RANK];
     int i;
 
-    if (is_none(p)) return p;
+    if (lfuse__is_none(p)) return p;
     for (i = 1; i < rank; i++) shape[i - 1] = i < 3 ? split[i] : 1;
     return lfuse__build_reshape(p.graph, call, p.id, rank - 1, shape);
 }

@@ -34,7 +34,7 @@ tests_run_check_chunks_SOURCES = %reldir%/check_chunks.c tests/kernels/classes.c
 
 # Plans and instances on the stub.
 plan_run_tests = \
-	tests/run/check_failures tests/run/check_kept tests/run/check_lists tests/run/check_overlaps \
+	tests/run/check_failures tests/run/check_kept tests/run/check_lists tests/run/check_losses tests/run/check_overlaps \
 	tests/run/check_native tests/run/check_products tests/run/check_programs tests/run/check_record_sizes \
 	tests/run/check_replay tests/run/check_replay_failures \
 	tests/run/check_strassen tests/run/check_precision \
@@ -79,6 +79,8 @@ tests_run_check_replay_failures_LDADD = tests/stub/libstub.la $(LDADD) -lm
 tests_run_check_replay_products_SOURCES = %reldir%/check_replay_products.c %reldir%/replays.h %reldir%/rig.c \
 	%reldir%/rig.h
 tests_run_check_replay_products_LDADD = tests/stub/libstub.la $(LDADD) -lm
+tests_run_check_losses_SOURCES = %reldir%/check_losses.c %reldir%/rig.c %reldir%/rig.h
+tests_run_check_losses_LDADD = tests/stub/libstub.la $(LDADD) -lm
 tests_run_check_safetensors_SOURCES = %reldir%/check_safetensors.c %reldir%/rig.c %reldir%/rig.h
 tests_run_check_safetensors_LDADD = tests/stub/libstub.la $(LDADD) -lm
 tests_run_check_scans_SOURCES = %reldir%/check_scans.c %reldir%/rig.c %reldir%/rig.h
