@@ -31,8 +31,8 @@ static const lfuse__costs table[] = {
                              {2, INT64_MAX, 1 << 28}, {0, INT64_MAX, 1 << 12}},
                   .always = 1 << 28, .batch_full = 1 << 26, .batch_small = 1 << 18, .batch_large = 1 << 29},
      /*
-      * With the epilogue of AdamW, 41 simple operations, an H100 takes 0.35 us for each of a work-item's elements where a
-      * group is alone on its unit. What many groups take, memory says.
+      * With the epilogue of AdamW, 41 simple operations, an H100 takes 0.35 us for each element of a work-item where a
+      * group is alone on its unit.
       */
      .tiles = {.fitted = true, .start = 4800, .another_round = 500, .slicing = 0.21, .unaligned = 600, .overlap = 2800,
                .worth_sharing = 1.1, .on_the_way = 16, .bytes = 16, .skinny_launch = 6200, .skinny_rate = 42,

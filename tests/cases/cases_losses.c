@@ -101,6 +101,20 @@ CASE(cross_entropy_weighted, 0)
     h_output(h, "wrong_rows", lfuse_cross_entropy(z, 1, wrong, w, -1, 0.2, LFUSE_LOSS_NONE), F32(40), PLAIN);
 }
 
+/* Any number of rows and of classes; one row alone. */
+CASE(cross_entropy_sizes, TWO_WAYS)
+{
+    lfuse_size m = h_size(h, "m", 0, 1000, 13), n = h_size(h, "n", 1, 1000, 21);
+    lfuse_value z = h_input(h, "z", F32(m, n), PLAIN, NORMAL), t = h_indices(h, "t", I64(m), 0, 20);
+    lfuse_value w = h_input(h, "w", F32(n), PLAIN, POSITIVE), row = h_input(h, "row", F32(21), PLAIN, NORMAL);
+    lfuse_value one = h_indices(h, "one", LFUSE_I32, 0, NULL, 0, 20), none = lfuse_none();
+    h_output(h, "rows", lfuse_cross_entropy(z, -1, t, none, 3, 0.1, LFUSE_LOSS_NONE), F32(m), PLAIN);
+    h_output(h, "mean", lfuse_cross_entropy(z, -1, t, w, 3, 0.1, LFUSE_LOSS_MEAN), LFUSE_F32, 0, NULL, PLAIN);
+    h_output(h, "single", lfuse_cross_entropy(row, 0, one, none, -100, 0, LFUSE_LOSS_MEAN), LFUSE_F32, 0, NULL, PLAIN);
+    h_output(h, "single_row", lfuse_cross_entropy(row, 0, one, none, -100, 0, LFUSE_LOSS_NONE), LFUSE_F32, 0, NULL,
+             PLAIN);
+}
+
 /* Classes along other axes than the last one. */
 CASE(cross_entropy_axes, 0)
 {

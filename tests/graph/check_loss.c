@@ -83,6 +83,8 @@ TEST(of_rows)
     gives(CE(v.half, 1, v.t, v.none, NONE), "f32 [batch]");
     gives(CE(v.map, 1, v.pixels, v.none, NONE), "f64 [batch, 7, 3]");
     gives(CE(v.w, 0, lfuse_input(v.g, "one", LFUSE_I32, 0, NULL), v.none, NONE), "f32 []");
+    gives(CE(lfuse_input(v.g, "classes", F32(v.batch, lfuse_size_var(v.g, "n", 1, 99))), 1, v.t, v.none, NONE),
+          "f32 [batch]");
     gives(CEP(v.map, 1, v.map, v.none, NONE), "f64 [batch, 7, 3]");
     gives(CEP(v.z, 1, v.q, v.w, MEAN), "f32 []");
 }
