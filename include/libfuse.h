@@ -37,6 +37,7 @@
 #include <libfuse/immediate.h>
 #include <libfuse/optimizer.h>
 #include <libfuse/update.h>
+#include <libfuse/training.h>
 #include <libfuse/schedule.h>
 #include <libfuse/safetensors.h>
 #include <libfuse/foreach.h>

@@ -45,6 +45,22 @@ lfuse_graph *lfuse__graph_without_nodes(const lfuse_graph *like)
     return g;
 }
 
+lfuse_graph *lfuse__graph_copy(const lfuse_graph *g)
+{
+    lfuse_graph *to = lfuse__graph_without_nodes(g);
+
+    if (!to) return NULL;
+    to->nodes = copy(g->nodes, g->nnodes, sizeof *g->nodes);
+    if (!to->nodes) {
+        lfuse_graph_destroy(to);
+        return NULL;
+    }
+    to->nnodes = to->node_capacity = g->nnodes;
+    to->status = g->status;
+    memcpy(to->message, g->message, sizeof to->message);
+    return to;
+}
+
 void lfuse_graph_destroy(lfuse_graph *g)
 {
     if (!g) return;

@@ -128,6 +128,8 @@ lfuse_value lfuse__graph_poison(lfuse_graph *g, lfuse_status status, const char 
 
 /* build.c: returns a graph without nodes that has the sizes and names of another; NULL: there is no memory. */
 lfuse_graph *lfuse__graph_without_nodes(const lfuse_graph *like);
+/* build.c: returns a copy, whose values and sizes have the same numbers; NULL: there is no memory. */
+lfuse_graph *lfuse__graph_copy(const lfuse_graph *g);
 /* build.c: whether both are tensors, or both lists, of one shape. */
 bool lfuse__same_shape(const lfuse__node *a, const lfuse__node *b);
 

@@ -17,12 +17,14 @@ static const char *const names[LFUSE__HYPER_COUNT] = {
 };
 _Static_assert(sizeof(lfuse_hyper) == LFUSE__HYPER_COUNT * sizeof(double), "every field of lfuse_hyper is in the list");
 
+const double *lfuse__hyper_at(const lfuse_hyper *hyper, lfuse__hyper_field field)
+{
+    return (const double *)(const void *)((const char *)hyper + offsets[field]);
+}
+
 double lfuse__hyper_get(const lfuse_hyper *hyper, lfuse__hyper_field field)
 {
-    double number;
-
-    memcpy(&number, (const char *)hyper + offsets[field], sizeof number);
-    return number;
+    return *lfuse__hyper_at(hyper, field);
 }
 
 const char *lfuse__hyper_name(lfuse__hyper_field field)

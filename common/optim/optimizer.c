@@ -11,6 +11,16 @@
 
 /* ---- what is asked for ---- */
 
+lfuse_status lfuse__optim_check_clip(lfuse_clip clip, double limit)
+{
+    if ((unsigned)clip > LFUSE_CLIP_GLOBAL_NORM)
+        return lfuse__error(LFUSE_ERR_INVALID, "%d is no way to clip", (int)clip);
+    if (clip ? !(isfinite(limit) && limit > 0) : limit != 0)
+        return lfuse__error(LFUSE_ERR_INVALID, "clip_limit is %g, not %s", limit,
+                            clip ? "finite and > 0" : "0, as nothing is clipped");
+    return LFUSE_OK;
+}
+
 static lfuse_status check_options(const lfuse_optimizer_options *o, const lfuse__rule *rule)
 {
     const unsigned own = o->switches & ~(unsigned)LFUSE__OPTIM_COMMON;
@@ -24,12 +34,7 @@ static lfuse_status check_options(const lfuse_optimizer_options *o, const lfuse_
         return lfuse__error(LFUSE_ERR_INVALID, "0x%x are no switches",
                             o->switches & (unsigned)LFUSE__OPTIM_COMMON & ~common);
     if ((unsigned)o->level > LFUSE_OPTIM_LOOP) return lfuse__error(LFUSE_ERR_INVALID, "%d is no level", (int)o->level);
-    if ((unsigned)o->clip > LFUSE_CLIP_GLOBAL_NORM)
-        return lfuse__error(LFUSE_ERR_INVALID, "%d is no way to clip", (int)o->clip);
-    if (o->clip ? !(isfinite(o->clip_limit) && o->clip_limit > 0) : o->clip_limit != 0)
-        return lfuse__error(LFUSE_ERR_INVALID, "clip_limit is %g, not %s", o->clip_limit,
-                            o->clip ? "finite and > 0" : "0, as nothing is clipped");
-    return LFUSE_OK;
+    return lfuse__optim_check_clip(o->clip, o->clip_limit);
 }
 
 static bool is_type(lfuse_type type, bool none)

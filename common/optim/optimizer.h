@@ -210,6 +210,9 @@ void lfuse__optim_norms_free(lfuse_optimizer *o);
 lfuse_status lfuse__optim_norm_refresh(const lfuse_optimizer *o, lfuse__optim_norm *norm, lfuse_list *const *gradients);
 lfuse_status lfuse__optim_norm_match(lfuse__optim_norm *norm, lfuse_stream *stream, const lfuse_step_inputs *inputs);
 
+/* optimizer.c: checks a way of clipping and its limit. ERR_INVALID. */
+lfuse_status lfuse__optim_check_clip(lfuse_clip clip, double limit);
+
 /* ---- optimizer.c, step.c: what the public functions do, for arguments that are not NULL ---- */
 lfuse_status lfuse__optimizer_create(lfuse_device *dev, const lfuse_optimizer_options *options, int count,
                                      const lfuse_group *groups, lfuse_optimizer **optimizer);

@@ -107,8 +107,9 @@ lfuse_status lfuse__hyper_check(const lfuse__rule *rule, unsigned switches, int 
 bool lfuse__hyper_known(const lfuse__rule *rule, unsigned switches, lfuse__hyper_field field);
 /* Returns what a number of the rule's should be, where x is not that; else NULL. */
 const char *lfuse__hyper_out_of_range(const lfuse__rule *rule, unsigned switches, lfuse__hyper_field field, double x);
-/* Return the value and the name of a field. */
+/* Return the value, the memory and the name of a field. */
 double lfuse__hyper_get(const lfuse_hyper *hyper, lfuse__hyper_field field);
+const double *lfuse__hyper_at(const lfuse_hyper *hyper, lfuse__hyper_field field);
 const char *lfuse__hyper_name(lfuse__hyper_field field);
 /* Return, as NADAM computes them, the momentum of step t and the product of the momenta of the first `steps` steps. */
 double lfuse__nadam_momentum(const lfuse_hyper *hyper, int64_t t);

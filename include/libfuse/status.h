@@ -30,7 +30,8 @@
     X(ERR_FORKED, 21, "the device was opened before fork")                                                             \
     X(ERR_IO, 22, "input or output failed")                                                                            \
     X(NOT_READY, 23, "not finished yet")                                                                               \
-    X(ERR_INDEX, 24, "an index is out of range")
+    X(ERR_INDEX, 24, "an index is out of range")                                                                       \
+    X(ERR_NONFINITE, 25, "a number is infinite or no number")
 
 typedef enum lfuse_status {
 #define LFUSE_STATUS_ENUM(name, number, text) LFUSE_##name = number,

@@ -2,7 +2,8 @@
 # Optimizers on the stub and on every device found.
 optim_tests = tests/optim/check_clip tests/optim/check_infinite tests/optim/check_optimizer tests/optim/check_part \
     tests/optim/check_refusals tests/optim/check_schedule tests/optim/check_step \
-    tests/optim/check_trajectories tests/optim/check_update
+    tests/optim/check_training tests/optim/check_training_refusals tests/optim/check_trajectories \
+    tests/optim/check_update
 check_PROGRAMS += $(optim_tests)
 TESTS += $(optim_tests)
 optim_sources = %reldir%/rig.c %reldir%/rig.h %reldir%/run.c %reldir%/run.h
@@ -22,6 +23,12 @@ tests_optim_check_step_LDADD = tests/stub/libstub.la bench/liboracle.la $(LDADD)
 tests_optim_check_trajectories_SOURCES = %reldir%/check_trajectories.c %reldir%/rig.c %reldir%/rig.h
 tests_optim_check_trajectories_CPPFLAGS = $(AM_CPPFLAGS) -DTOP_SRCDIR='"$(abs_top_srcdir)"'
 tests_optim_check_trajectories_LDADD = tests/stub/libstub.la bench/liboracle.la $(LDADD) -lm
+train_sources = $(optim_sources) %reldir%/train_rig.c %reldir%/train_rig.h
+tests_optim_check_training_SOURCES = %reldir%/check_training.c $(train_sources)
+tests_optim_check_training_LDADD = tests/stub/libstub.la bench/liboracle.la $(LDADD) -lm
+tests_optim_check_training_refusals_SOURCES = %reldir%/check_training_refusals.c %reldir%/rig.c %reldir%/rig.h \
+    %reldir%/train_rig.c %reldir%/train_rig.h
+tests_optim_check_training_refusals_LDADD = tests/stub/libstub.la bench/liboracle.la $(LDADD) -lm
 tests_optim_check_update_SOURCES = %reldir%/check_update.c $(optim_sources)
 tests_optim_check_update_LDADD = tests/stub/libstub.la bench/liboracle.la $(LDADD) -lm
 EXTRA_DIST += tests/data/optim/make_trajectories.py tests/data/optim/trajectories.txt
