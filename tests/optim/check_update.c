@@ -19,6 +19,7 @@ typedef struct variant {
     lfuse_type type, state;
     lfuse_clip clip;
     supply supply;
+    bool deep; /* the first tensor has three axes */
 } variant;
 
 static const variant variants[] = {
@@ -36,6 +37,8 @@ static const variant variants[] = {
     { .rule = LFUSE_RULE_NOVOGRAD, .switches = LFUSE_OPTIM_GRAD_AVERAGING, .supply = ON_DEVICE },
     { .rule = LFUSE_RULE_LAMB, .switches = LFUSE_OPTIM_GRAD_SCALE, .supply = ON_DEVICE },
     { .rule = LFUSE_RULE_ADAFACTOR, .switches = LFUSE_OPTIM_FOUND_INF, .supply = CONSTANTS },
+    { .rule = LFUSE_RULE_ADAFACTOR, .deep = true },
+    { .rule = LFUSE_RULE_LAMB, .deep = true },
     { .rule = LFUSE_RULE_ADAFACTOR, .type = LFUSE_BF16, .switches = LFUSE_OPTIM_MASTERS },
     { .rule = LFUSE_RULE_ADAMW, .switches = LFUSE_OPTIM_FOUND_INF | LFUSE_OPTIM_GRAD_SCALE | LFUSE_OPTIM_AVERAGE },
     { .rule = LFUSE_RULE_ADAMW, .clip = LFUSE_CLIP_MEMBER_NORM, .supply = ON_DEVICE },
@@ -182,6 +185,17 @@ static void add_tensor(stepper *s, int i, lfuse_value p, lfuse_value gradient, l
                   lfuse_graph_check(s->g) ? lfuse_last_error() : "?");
 }
 
+/* The model with lists of its own, of which the first member is two matrices. */
+static void deepen(model *m)
+{
+    const int64_t three[] = { 2, 16, 32 };
+
+    m->p[0] = new_view(m->p[0], 3, three, NULL, 0);
+    m->g[0] = new_view(m->g[0], 3, three, NULL, 0);
+    m->parameters = new_list(m->device, m->type, m->members, m->p);
+    m->gradients = new_list(m->device, m->gradient_type, m->members, m->g);
+}
+
 static void make_stepper(stepper *s, const variant *v, lfuse_device *device, const lfuse_hyper *hyper)
 {
     const lfuse_type type = v->type ? v->type : LFUSE_F32;
@@ -190,6 +204,7 @@ static void make_stepper(stepper *s, const variant *v, lfuse_device *device, con
 
     *s = (stepper){ .of = v, .g = new_graph(), .hyper = *hyper };
     s->m = model_shaped(device, type, type, TENSORS, elements, columns);
+    if (v->deep) deepen(&s->m);
     s->m.p[3] = new_view(s->m.p[3], 0, NULL, NULL, 0);
     s->m.g[3] = new_view(s->m.g[3], 0, NULL, NULL, 0);
     OK(lfuse_rule_states(v->rule, v->switches, type, v->state, &s->nstates, s->kinds));
@@ -259,6 +274,7 @@ static void both_ways(lfuse_device *device, const variant *v)
     options.clip_limit = v->clip ? 0.25 : 0;
     options.state_type = v->state;
     model m = model_shaped(device, type, type, TENSORS, elements, columns);
+    if (v->deep) deepen(&m);
     lfuse_group group = group_of(&m, v->rule);
     if (v->switches & LFUSE_OPTIM_MOMENTUM) group.hyper.momentum = 0.5;
     if (v->switches & LFUSE_OPTIM_AVERAGE) group.hyper.ema_decay = 0.875;
