@@ -102,7 +102,7 @@ static lfuse_status copy_parameters(const lfuse__optim_group *group, int state, 
     status = lfuse__optim_store_list(&group->store, state, 0, group->parameters->count, &to);
     if (!status) {
         const lfuse_binding b[] = { lfuse_bind_list("to", to), lfuse_bind_list("from", group->parameters) };
-        status = lfuse__evaluate(s, g, b, 2);
+        status = g ? lfuse__evaluate(s, g, b, 2) : lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (a graph)");
     }
     lfuse__list_release(to);
     lfuse_graph_destroy(g);

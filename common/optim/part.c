@@ -9,6 +9,7 @@ lfuse_status lfuse__optim_plan(lfuse_optimizer *o, lfuse_graph *g, const lfuse_p
     lfuse_plan_options options = { 0 };
     lfuse_status status;
 
+    if (!g) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (a graph)");
     if (given) options = *given;
     if (o->options.level != LFUSE_OPTIM_FUSED) options.disable |= LFUSE_NO_FUSION;
     status = lfuse__plan_create(o->dev, g, &options, plan);

@@ -151,7 +151,8 @@ static lfuse_status copy_lists(lfuse_training *t, lfuse_stream *s, int n, lfuse_
     if (!status) {
         const lfuse_binding bindings[] = { lfuse_bind_list("to", b), lfuse_bind_list("from", a) };
         g = lfuse__optim_copy_graph(from[0]->type, to[0]->type);
-        status = lfuse__evaluate(s, g, bindings, 2);
+        status = g ? lfuse__evaluate(s, g, bindings, 2)
+                   : lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (a graph)");
     }
     lfuse_graph_destroy(g);
     lfuse__list_release(b);

@@ -42,10 +42,11 @@ static bool computes = true; /* kernels of the fake driver do nothing */
 typedef struct scene {
     lfuse_device *dev;
     lfuse_stream *stream;
-    lfuse_tensor *x, *w, *b, *y, *member[MEMBERS];
+    lfuse_tensor *x, *w, *b, *y, *trained, *member[MEMBERS];
     lfuse_list *list;
     lfuse_plan *dense, *step;
-    float result[N * N], updated[N];
+    lfuse_training *training;
+    float result[N * N], updated[N], learned[N];
 } scene;
 
 /* relu(x exp(w) + b) */
@@ -74,6 +75,20 @@ static lfuse_status plan_step(scene *s)
     return g ? status : LFUSE_ERR_MEMORY;
 }
 
+/* trained -= 0.25 (2 trained), behind a copy of it that a state holds. */
+static lfuse_status make_training(scene *s)
+{
+    lfuse_graph *g = lfuse_graph_create();
+    const lfuse_value w = lfuse_input(g, "w", F32(N)), loss = lfuse_sum(lfuse_mul(w, w), LFUSE_ALL_AXES, NULL, 0);
+    const lfuse_training_parameter parameter = { "w", s->trained };
+    const lfuse_training_group group = { .hyper = { .lr = 0.25, .ema_decay = 0.5 } };
+    const lfuse_training_options options = { .rule = LFUSE_RULE_SGD, .switches = LFUSE_OPTIM_AVERAGE };
+    lfuse_status status = lfuse_training_create(s->dev, g, loss, 1, &parameter, 1, &group, &options, &s->training);
+
+    lfuse_graph_destroy(g);
+    return g ? status : LFUSE_ERR_MEMORY;
+}
+
 static lfuse_status make(scene *s)
 {
     static const int64_t square[] = { N, N }, line[] = { N };
@@ -83,14 +98,17 @@ static lfuse_status make(scene *s)
     LFUSE__TRY(lfuse_tensor_create(s->dev, LFUSE_F32, 2, square, &s->w));
     LFUSE__TRY(lfuse_tensor_create(s->dev, LFUSE_F32, 1, line, &s->b));
     LFUSE__TRY(lfuse_tensor_create(s->dev, LFUSE_F32, 2, square, &s->y));
+    LFUSE__TRY(lfuse_tensor_create(s->dev, LFUSE_F32, 1, line, &s->trained));
     for (int i = 0; i < MEMBERS; i++) LFUSE__TRY(lfuse_tensor_create(s->dev, LFUSE_F32, 1, line, &s->member[i]));
     LFUSE__TRY(lfuse_list_create(s->dev, LFUSE_F32, MEMBERS, s->member, &s->list));
     LFUSE__TRY(lfuse_tensor_fill(s->x, s->stream, 1));
     LFUSE__TRY(lfuse_tensor_fill(s->w, s->stream, 0));
     LFUSE__TRY(lfuse_tensor_fill(s->b, s->stream, -1));
     for (int i = 0; i < MEMBERS; i++) LFUSE__TRY(lfuse_tensor_fill(s->member[i], s->stream, 2));
+    LFUSE__TRY(lfuse_tensor_fill(s->trained, NULL, 2));
     LFUSE__TRY(plan_dense(s));
-    return plan_step(s);
+    LFUSE__TRY(plan_step(s));
+    return make_training(s);
 }
 
 static lfuse_status use(scene *s)
@@ -101,6 +119,8 @@ static lfuse_status use(scene *s)
 
     LFUSE__TRY(lfuse_plan_run(s->dense, s->stream, dense, 4));
     LFUSE__TRY(lfuse_plan_run(s->step, s->stream, step, 2));
+    LFUSE__TRY(lfuse_training_step(s->training, s->stream, NULL, 0));
+    LFUSE__TRY(lfuse_tensor_read(s->trained, s->stream, s->learned));
     LFUSE__TRY(lfuse_tensor_read(s->y, s->stream, s->result));
     LFUSE__TRY(lfuse_tensor_read(s->member[1], s->stream, s->updated));
     return lfuse_stream_synchronize(s->stream);
@@ -118,6 +138,11 @@ static lfuse_status check(const scene *s)
             fprintf(stderr, "element %d of the list is %g, not 1.75\n", i, s->updated[i]);
             return LFUSE_ERR_INDEX;
         }
+    for (int i = 0; i < N && computes; i++)
+        if (s->learned[i] != 1) {
+            fprintf(stderr, "element %d of what is trained is %g, not 1\n", i, s->learned[i]);
+            return LFUSE_ERR_INDEX;
+        }
     return LFUSE_OK;
 }
 
@@ -125,12 +150,14 @@ static void drop(scene *s)
 {
     lfuse_plan_destroy(s->dense);
     lfuse_plan_destroy(s->step);
+    lfuse_training_destroy(s->training);
     lfuse_list_destroy(s->list);
     for (int i = 0; i < MEMBERS; i++) lfuse_tensor_destroy(s->member[i]);
     lfuse_tensor_destroy(s->x);
     lfuse_tensor_destroy(s->w);
     lfuse_tensor_destroy(s->b);
     lfuse_tensor_destroy(s->y);
+    lfuse_tensor_destroy(s->trained);
     lfuse_stream_destroy(s->stream);
     lfuse_device_close(s->dev);
 }

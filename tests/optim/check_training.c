@@ -263,6 +263,19 @@ TEST_ON_DEVICES(loss_scaling, lfuse_device *device)
     same(a, b, ALL_WEIGHTS, "after one that counts again");
 }
 
+/* A scale that would be infinite in f32 stays. */
+TEST(the_largest_scale)
+{
+    const lfuse_loss_scaling scaling = { .initial = 4, .growth = 1e39, .interval = 1 };
+    const lfuse_training_options options = { .rule = LFUSE_RULE_SGD, .loss_scaling = &scaling };
+
+    network n = network_of(devices[0], LFUSE_F32);
+    network_train(&n, 0, NULL, &options);
+    for (int t = 1; t <= 2; t++) network_step(&n, t);
+    ck_assert_double_eq(network_number(&n, network_tensor(&n, "optimizer.loss_scale")), 4);
+    ck_assert_double_eq(network_number(&n, network_tensor(&n, "optimizer.growth_tracker")), 0);
+}
+
 /* ---- what is told, and what is set ---- */
 
 TEST_ON_DEVICES(a_loss_that_is_no_number, lfuse_device *device)

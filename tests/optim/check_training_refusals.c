@@ -53,10 +53,15 @@ TEST_CASE("refusals of trainings", .before = open_devices, .after = close_device
 
 TEST(good_requests)
 {
+    static const char *const first[] = { "w1", "b1" };
     request r = request_of();
 
     OK(creates(&r));
     r.groups = 2;
+    OK(creates(&r));
+    r.both[0].count = 2; /* names go before ranks */
+    r.both[0].names = first;
+    r.both[0].highest_rank = r.both[1].lowest_rank = 0;
     OK(creates(&r));
 }
 
