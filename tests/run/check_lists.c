@@ -213,4 +213,35 @@ TEST(lists_of_numbers)
     }
 }
 
+/*
+ * An element of a tensor beside a list, and a list's number as a part of a tensor: where they lie in it. The tensors
+ * are contiguous or, for odd turns, every second element of another one; an empty list has its sum too.
+ */
+TEST_LOOP(numbers_that_are_parts_of_tensors, 0, 4)
+{
+    const int64_t none = 0, count = _i < 2 ? MEMBERS : 1;
+    lfuse_value l = lfuse_list_input(g, "l", LFUSE_F32, LFUSE_RANK_ANY), v = lfuse_input(g, "v", F32(4));
+    lfuse_value parts[3] = { lfuse_slice(v, 0, 1, 1, 1), v, v }, more;
+    lfuse_tensor *t[MEMBERS], *all = ramp(SHAPE(8), 10, 10), *sums = tensor(SHAPE(6));
+    lfuse_tensor *tv = _i % 2 ? new_view(all, SHAPE(4), LFUSE_DIMS(2), 0) : ramp(SHAPE(4), 10, 10);
+    double wanted = 0;
+
+    for (int i = 0; i < MEMBERS; i++) t[i] = ramp(1, _i < 2 ? &sizes[i] : &none, 1, 0);
+    lfuse_list *list = new_list(dev, LFUSE_F32, count, t);
+    more = lfuse_reshape(lfuse_slice(v, 0, 2, 1, 1), SHAPE());
+    parts[2] = lfuse_reshape(lfuse_list_sum(l), SHAPE(1));
+    lfuse_output(g, "sums", lfuse_concat(3, parts, 0));
+    lfuse_update(l, lfuse_mul(l, more));
+    RUN(plan_with(0), stream, BIND("l", list), BIND("v", tv), BIND("sums", sums));
+    for (int i = 0; i < MEMBERS && _i < 2; i++) {
+        const float *x = values(t[i]);
+        for (int k = 0; k < sizes[i]; k++) ck_assert_float_eq(x[k], _i % 2 ? 50 : 30);
+        wanted += (double)sizes[i];
+    }
+    const float *s = values(sums);
+    ck_assert_float_eq(s[0], _i % 2 ? 30 : 20);
+    for (int k = 0; k < 4; k++) ck_assert_float_eq(s[1 + k], (float)(10 + (_i % 2 ? 20 : 10) * k));
+    ck_assert_float_eq(s[5], (float)wanted);
+}
+
 TEST_SUITE("run", CK_NOFORK)

@@ -90,12 +90,44 @@ static int64_t chunk_length(const lfuse_instance *in, const lfuse__list_op *op, 
     return lfuse__chunk_length(all, LFUSE__SEGMENT, lfuse__multi_chunk(&op->k, in->facts), units);
 }
 
-/* Where members are in the operand, if that is a buffer of the whole list. */
+/* The element of a tensor that goes with the list: not the first one of what is cut, or joined with others. */
+static lfuse_status tensor_element(const lfuse_instance *in, const lfuse__operand *o, int64_t *element)
+{
+    const lfuse__bound *b = o->place == LFUSE__PLACE_BOUND ? &in->bound[o->index] : NULL;
+    int64_t shape[LFUSE_MAX_RANK], strides[LFUSE_MAX_RANK], at;
+    int m;
+
+    for (m = 0; m < o->rank; m++)
+        LFUSE__TRY(lfuse__size_evaluate(in->body->graph, o->shape[m], in->sizes, &shape[m]));
+    lfuse__contiguous_strides(o->rank, shape, strides);
+    if (b && !b->plain) {
+        if (in->plan->graph->nodes[in->plan->names[o->index].node].rank != o->rank ||
+            memcmp(b->shape, shape, (size_t)o->rank * sizeof *shape) != 0)
+            return lfuse__error(LFUSE_ERR_UNSUPPORTED, "\"%s\", whose element a list goes with, is not contiguous",
+                                in->plan->names[o->index].text);
+        memcpy(strides, b->strides, (size_t)o->rank * sizeof *strides);
+    }
+    for (*element = m = 0; m < o->rank; m++) {
+        LFUSE__TRY(lfuse__size_evaluate(in->body->graph, o->offset[m], in->sizes, &at));
+        *element += at * strides[m];
+    }
+    return LFUSE_OK;
+}
+
+/* Where members are in the operand, if that is a buffer of the whole list, and where the number of all of them is. */
 static lfuse_status make_offsets(const lfuse_instance *in, lfuse__list_op *op, int operand)
 {
     const lfuse__operand *o = &op->step->operands[operand];
     int64_t at = 0, m;
 
+    if (o->span == LFUSE__SPAN_TENSOR && o->place < LFUSE__PLACE_INDEX) {
+        LFUSE__TRY(tensor_element(in, o, &at));
+        if (!at) return LFUSE_OK;
+        op->offsets[operand] = lfuse__arena_array(&op->memory, (size_t)op->members + 1, sizeof *op->offsets[operand]);
+        if (!op->offsets[operand]) return LFUSE_ERR_MEMORY;
+        for (m = 0; m <= op->members; m++) op->offsets[operand][m] = at;
+        return LFUSE_OK;
+    }
     if (o->place != LFUSE__PLACE_SCRATCH && o->place != LFUSE__PLACE_PREPARED) return LFUSE_OK;
     if (o->span == LFUSE__SPAN_TENSOR || o->span == LFUSE__SPAN_MEMBERS) return LFUSE_OK;
     op->offsets[operand] = lfuse__arena_array(&op->memory, (size_t)op->members, sizeof *op->offsets[operand]);
