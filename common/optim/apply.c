@@ -99,7 +99,7 @@ static lfuse_value norm_of(const lfuse__optim_form *form, const lfuse__optim_val
 {
     if (form->clip == LFUSE_CLIP_MEMBER_NORM)
         return v->tensor ? lfuse_norm_l2(d, LFUSE_ALL_AXES, NULL, 1) : lfuse_member_norm_l2(d);
-    return v->norm.graph ? v->norm : lfuse_list_norm_l2(d);
+    return v->norm.graph ? lfuse_cast(v->norm, lfuse__optim_type(form)) : lfuse_list_norm_l2(d);
 }
 
 /* The gradient as the rule shall see it. */

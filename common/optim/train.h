@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Trainings: plans of whole steps, with their states. train.c checks and makes them, train_graph.c builds the graphs,
- * train_state.c has the memory and its names, train_step.c runs steps.
+ * Trainings: plans of whole steps, with their states. train.c makes them, train_parameters.c and train_groups.c check
+ * what they are made of, train_graph.c builds the graphs, train_state.c has the memory and its names, train_step.c runs
+ * steps.
  */
 #ifndef COMMON_OPTIM_TRAIN_H
 #define COMMON_OPTIM_TRAIN_H
@@ -67,6 +68,14 @@ struct lfuse_training {
     int nentries;
     char *text;            /* of the plans */
 };
+
+/* ---- train_parameters.c, train_groups.c: what is given is checked and taken ---- */
+/* ERR_INVALID, ERR_SHAPE, ERR_TYPE: the loss is no floating value of rank 0 of a graph without mistakes. */
+lfuse_status lfuse__train_check_loss(const lfuse_graph *g, lfuse_value loss);
+lfuse_status lfuse__train_take_parameters(lfuse_training *t, const lfuse_graph *g, lfuse_value loss, int count,
+                                          const lfuse_training_parameter *parameters);
+/* Gives each parameter its group, and settles whether there is a momentum. */
+lfuse_status lfuse__train_take_groups(lfuse_training *t, int count, const lfuse_training_group *groups);
 
 /* ---- train_graph.c ---- */
 /* Builds the graph of the last micro-batch of a step, or of the others, and makes its plan. */

@@ -99,9 +99,8 @@ LFUSE_API lfuse_value lfuse_nadam_product(lfuse_value product, lfuse_value t, lf
 LFUSE_API double lfuse_nadam_product_of(const lfuse_hyper *hyper, int64_t steps);
 /**
  * The 2-norm of all gradients together, each divided by grad_scale (lfuse_none(): not): of tensors and lists of
- * floating types, of one graph. A value of rank 0 of f32; of f64 where all gradients are computed in f64 or some are
- * with others that are not. The bits are those of lfuse_list_norm_l2 of a list that has the tensors as members, where
- * all have one type.
+ * floating types, of one graph. A value of rank 0 of f32, of f64 where some gradient is f64. Of tensors that all have
+ * one type the bits are those of lfuse_list_norm_l2 of a list of them.
  */
 LFUSE_API lfuse_value lfuse_gradient_norm(int count, const lfuse_value *gradients, lfuse_value grad_scale);
 

@@ -3,7 +3,7 @@
 optim_tests = tests/optim/check_clip tests/optim/check_infinite tests/optim/check_optimizer tests/optim/check_part \
     tests/optim/check_refusals tests/optim/check_schedule tests/optim/check_step \
     tests/optim/check_training tests/optim/check_training_refusals tests/optim/check_trajectories \
-    tests/optim/check_update
+    tests/optim/check_update tests/optim/check_update_refusals
 check_PROGRAMS += $(optim_tests)
 TESTS += $(optim_tests)
 optim_sources = %reldir%/rig.c %reldir%/rig.h %reldir%/run.c %reldir%/run.h
@@ -31,4 +31,6 @@ tests_optim_check_training_refusals_SOURCES = %reldir%/check_training_refusals.c
 tests_optim_check_training_refusals_LDADD = tests/stub/libstub.la bench/liboracle.la $(LDADD) -lm
 tests_optim_check_update_SOURCES = %reldir%/check_update.c $(optim_sources)
 tests_optim_check_update_LDADD = tests/stub/libstub.la bench/liboracle.la $(LDADD) -lm
+tests_optim_check_update_refusals_SOURCES = %reldir%/check_update_refusals.c %reldir%/rig.c %reldir%/rig.h
+tests_optim_check_update_refusals_LDADD = tests/stub/libstub.la bench/liboracle.la $(LDADD) -lm
 EXTRA_DIST += tests/data/optim/make_trajectories.py tests/data/optim/trajectories.txt
