@@ -88,6 +88,22 @@ lfuse_tensor *lfuse_training_tensor(const lfuse_training *training, int index)
     return training && index >= 0 && index < training->nentries ? training->entries[index].tensor : NULL;
 }
 
+lfuse_status lfuse_training_save(lfuse_training *training, lfuse_stream *stream, const char *path)
+{
+    NEED(training);
+    NEED(stream);
+    NEED(path);
+    return lfuse__train_save(training, stream, path);
+}
+
+lfuse_status lfuse_training_load(lfuse_training *training, lfuse_stream *stream, const char *path)
+{
+    NEED(training);
+    NEED(stream);
+    NEED(path);
+    return lfuse__train_load(training, stream, path);
+}
+
 lfuse_status lfuse_training_resume(lfuse_training *training)
 {
     NEED(training);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Trainings: plans of whole steps, with their states. train.c makes them, train_parameters.c and train_groups.c check
- * what they are made of, train_graph.c builds the graphs, train_state.c has the memory and its names, train_step.c runs
- * steps.
+ * what they are made of, train_graph.c builds the graphs, train_state.c has the memory and its names, train_file.c
+ * writes and reads files of it, train_step.c runs steps.
  */
 #ifndef COMMON_OPTIM_TRAIN_H
 #define COMMON_OPTIM_TRAIN_H
@@ -90,6 +90,10 @@ void lfuse__train_states_free(lfuse_training *t);
 /* What lfuse_training_reset and lfuse_training_resume do. */
 lfuse_status lfuse__train_reset(lfuse_training *t);
 lfuse_status lfuse__train_resume(lfuse_training *t);
+
+/* ---- train_file.c: what the public functions of these names do, for arguments that are not NULL ---- */
+lfuse_status lfuse__train_save(lfuse_training *t, lfuse_stream *stream, const char *path);
+lfuse_status lfuse__train_load(lfuse_training *t, lfuse_stream *stream, const char *path);
 
 /* ---- train_step.c: what the public functions do, for arguments that are not NULL ---- */
 lfuse_status lfuse__train_step(lfuse_training *t, lfuse_stream *stream, const lfuse_binding *bindings, int count);

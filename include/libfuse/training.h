@@ -141,6 +141,19 @@ LFUSE_API const char *lfuse_training_tensor_name(const lfuse_training *training,
 /** Of its own shape, the training's or, of a parameter, the caller's. NULL: there is none. */
 LFUSE_API lfuse_tensor *lfuse_training_tensor(const lfuse_training *training, int index);
 /**
+ * Waits for the steps of the stream and writes all these tensors to a file (libfuse/safetensors.h). ERR_STATE: some,
+ * but not all micro-batches of a step have been; else the errors of lfuse_safetensors_save.
+ */
+LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_training_save(lfuse_training *training, lfuse_stream *stream,
+                                                            const char *path);
+/**
+ * Waits for the steps of the stream and reads such a file, of exactly these names, types and shapes: what is another
+ * training's is refused before anything is written. Then as lfuse_training_resume. Errors: those of
+ * lfuse_safetensors_open and lfuse_safetensors_load, which may leave some of the tensors written where reading fails.
+ */
+LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_training_load(lfuse_training *training, lfuse_stream *stream,
+                                                            const char *path);
+/**
  * To be called when such tensors have been written, with all steps and writes finished, before the next step: what the
  * host counts is read from them, and a step of which some micro-batches have been is begun anew. ERR_INVALID: a count
  * of steps that is none.

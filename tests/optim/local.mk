@@ -2,7 +2,8 @@
 # Optimizers on the stub and on every device found.
 optim_tests = tests/optim/check_clip tests/optim/check_infinite tests/optim/check_optimizer tests/optim/check_part \
     tests/optim/check_refusals tests/optim/check_schedule tests/optim/check_step \
-    tests/optim/check_training tests/optim/check_training_refusals tests/optim/check_trajectories \
+    tests/optim/check_training tests/optim/check_training_files tests/optim/check_training_refusals \
+    tests/optim/check_trajectories \
     tests/optim/check_update tests/optim/check_update_refusals
 check_PROGRAMS += $(optim_tests)
 TESTS += $(optim_tests)
@@ -26,6 +27,8 @@ tests_optim_check_trajectories_LDADD = tests/stub/libstub.la bench/liboracle.la 
 train_sources = $(optim_sources) %reldir%/train_rig.c %reldir%/train_rig.h
 tests_optim_check_training_SOURCES = %reldir%/check_training.c $(train_sources)
 tests_optim_check_training_LDADD = tests/stub/libstub.la bench/liboracle.la $(LDADD) -lm
+tests_optim_check_training_files_SOURCES = %reldir%/check_training_files.c $(train_sources)
+tests_optim_check_training_files_LDADD = tests/stub/libstub.la bench/liboracle.la $(LDADD) -lm
 tests_optim_check_training_refusals_SOURCES = %reldir%/check_training_refusals.c %reldir%/rig.c %reldir%/rig.h \
     %reldir%/train_rig.c %reldir%/train_rig.h
 tests_optim_check_training_refusals_LDADD = tests/stub/libstub.la bench/liboracle.la $(LDADD) -lm
