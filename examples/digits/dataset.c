@@ -19,7 +19,18 @@ static int parse_line(const char *line, float *pixels, int *label)
     return 0;
 }
 
-int digits_read(const char *folder, digits *held)
+/* Image number `image` of the file. */
+static void keep(int image, const float *pixels, int label, digits *held, training_digits *others)
+{
+    const int rest = image - image / 5 - 1; /* how many of those before it are not held out */
+    float *to = image % 5 ? others ? others->pixels[rest] : NULL : held->pixels[image / 5];
+    if (!to) return;
+    for (int i = 0; i < DIGITS_PIXELS; i++) to[i] = pixels[i];
+    if (image % 5) others->label[rest] = label;
+    else held->label[image / 5] = label;
+}
+
+int digits_read(const char *folder, digits *held, training_digits *others)
 {
     char path[4096], line[512];
     float pixels[DIGITS_PIXELS];
@@ -35,9 +46,7 @@ int digits_read(const char *folder, digits *held)
             fprintf(stderr, "%s: line %d is not an image\n", path, image + 1);
             goto close_file;
         }
-        if (image % 5) continue;
-        for (int i = 0; i < DIGITS_PIXELS; i++) held->pixels[image / 5][i] = pixels[i];
-        held->label[image / 5] = label;
+        keep(image, pixels, label, held, others);
     }
     if (image == DIGITS_IMAGES) status = 0;
     else fprintf(stderr, "%s: %d images instead of %d\n", path, image, DIGITS_IMAGES);

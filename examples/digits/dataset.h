@@ -3,7 +3,10 @@
 #ifndef EXAMPLES_DIGITS_DATASET_H
 #define EXAMPLES_DIGITS_DATASET_H
 
-enum { DIGITS_IMAGES = 1797, DIGITS_HELD = 360, DIGITS_PIXELS = 64, DIGITS_CLASSES = 10 };
+enum {
+    DIGITS_IMAGES = 1797, DIGITS_HELD = 360, DIGITS_TRAIN = DIGITS_IMAGES - DIGITS_HELD,
+    DIGITS_PIXELS = 64, DIGITS_CLASSES = 10
+};
 
 /* Every fifth image, which training never saw. */
 typedef struct digits {
@@ -11,7 +14,13 @@ typedef struct digits {
     int label[DIGITS_HELD];
 } digits;
 
-/* Reads `folder`/digits.csv.gz; 0 on success. On failure a line goes to stderr. */
-int digits_read(const char *folder, digits *held);
+/* The others, in the order of the file. */
+typedef struct training_digits {
+    float pixels[DIGITS_TRAIN][DIGITS_PIXELS];
+    int label[DIGITS_TRAIN];
+} training_digits;
+
+/* Reads `folder`/digits.csv.gz; `others` may be NULL. 0 on success. On failure a line goes to stderr. */
+int digits_read(const char *folder, digits *held, training_digits *others);
 
 #endif

@@ -265,7 +265,7 @@ int main(int argc, char **argv)
         else if (!strcmp(argv[i], "--device")) device = argv[i + 1];
         else return usage();
     }
-    int status = digits_read(folder, &held) || network_read(folder, &net);
+    int status = digits_read(folder, &held, NULL) || network_read(folder, &net);
     if (!status) {
         printf("%d held-out images, network 64-128-128-10, one plan for every batch size\n", DIGITS_HELD);
         printf("%-12s %10s %12s %14s %14s %9s\n", "device", "accuracy", "off double", "us/image, 1", "us/image, all",
