@@ -39,6 +39,7 @@ typedef struct bench_variant {
     void (*destroy)(void *state);
     double first_us;      /* plan making and first run with an empty cache; < 0: not measured */
     double bytes, flops;  /* of one run */
+    double scratch;       /* bytes that a run takes of the stream's memory; < 0: not known */
     lfuse_type operands;  /* of the products that are most of the flops; NONE: the traffic alone is its floor */
     double max_err, tol;  /* largest error over its bound as error and bound; < 0: nothing to verify (copies) */
     bool ok;
@@ -90,7 +91,7 @@ typedef struct bench_suite {
 
 extern const bench_suite bench_suite_launch, bench_suite_pointwise, bench_suite_gemm, bench_suite_dense,
     bench_suite_stack, bench_suite_rows, bench_suite_embed, bench_suite_foreach, bench_suite_optim,
-    bench_suite_first;
+    bench_suite_train, bench_suite_first;
 
 /* The median of what was measured, with its 20 and 80 percentiles; < 0: not measured. */
 typedef struct bench_time {

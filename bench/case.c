@@ -35,8 +35,8 @@ bench_variant *bench_add(bench_case *c, const char *name, void *state, lfuse_sta
 {
     if (c->nvariants == BENCH_MAX_VARIANTS) return NULL;
     bench_variant *v = &c->variants[c->nvariants++];
-    *v = (bench_variant){.name = name, .state = state, .run = run, .destroy = destroy, .first_us = -1, .max_err = -1,
-                         .tol = -1, .ok = true};
+    *v = (bench_variant){.name = name, .state = state, .run = run, .destroy = destroy, .first_us = -1, .scratch = -1,
+                         .max_err = -1, .tol = -1, .ok = true};
     return v;
 }
 

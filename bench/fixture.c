@@ -14,11 +14,11 @@
 
 /* A plan of the fixture's graph with one instance for each buffer set. */
 typedef struct planned {
-    const fixture *f;
+    fixture *f;
     lfuse_plan *plan;
     lfuse_instance *instances[FIXTURE_MAX_SETS];
     lfuse_recording *recordings[FIXTURE_MAX_SETS]; /* of a run each, where that is what the variant repeats */
-    int nbindings[FIXTURE_MAX_SETS];
+    int nscalars, nbindings[FIXTURE_MAX_SETS]; /* scalars come first */
     lfuse_binding bindings[FIXTURE_MAX_SETS][FIXTURE_MAX_IO];
 } planned;
 
@@ -43,6 +43,7 @@ void fixture_destroy(void *pointer)
         free(f->io[i].truth);
         free(f->io[i].bound);
     }
+    if (f->destroy_truth) f->destroy_truth(f->truth);
     lfuse_graph_destroy(f->stored);
     lfuse_graph_destroy(f->graph);
     free(f);
@@ -120,11 +121,22 @@ lfuse_status fixture_indices(fixture *f, const char *name, lfuse_type type, int6
     return LFUSE_OK;
 }
 
+lfuse_status fixture_scalar(fixture *f, const char *name, double first, double later, double each, lfuse_value *value)
+{
+    fixture_io *io = next_io(f, name, FIXTURE_SCALAR);
+    if (!io) return lfuse__error(LFUSE_ERR_INVALID, "a problem has at most %d tensors", FIXTURE_MAX_IO);
+    io->first = first;
+    io->later = later;
+    io->each = each;
+    *value = lfuse_scalar(f->graph, name);
+    return LFUSE_OK;
+}
+
 double fixture_bytes(const fixture *f)
 {
     double bytes = 0;
     for (int i = 0; i < f->nio; i++)
-        if (f->io[i].role != FIXTURE_SCRATCH)
+        if (f->io[i].role != FIXTURE_SCRATCH && f->io[i].role != FIXTURE_SCALAR)
             bytes += (double)f->io[i].elements * (double)lfuse_type_size(f->io[i].type);
     return bytes;
 }
@@ -147,6 +159,7 @@ static lfuse_status turn(fixture_io *io)
 static lfuse_status upload(fixture *f, fixture_io *io, int set)
 {
     int64_t shape[LFUSE_MAX_RANK];
+    if (io->role == FIXTURE_SCALAR) return LFUSE_OK;
     memcpy(shape, io->shape, sizeof shape);
     if (io->turned) {
         shape[io->rank - 2] = io->shape[io->rank - 1];
@@ -168,9 +181,32 @@ lfuse_status fixture_upload(fixture *f, int nsets)
     return LFUSE_OK;
 }
 
+lfuse_binding fixture_binding(const fixture_io *io, int set)
+{
+    return io->role == FIXTURE_SCALAR ? lfuse_bind_scalar(io->name, io->first)
+                                      : lfuse_bind_tensor(io->name, io->tensors[set]);
+}
+
+static const fixture_io *find_scalar(const fixture *f, const char *name)
+{
+    for (int i = 0; i < f->nio; i++)
+        if (f->io[i].role == FIXTURE_SCALAR && !strcmp(f->io[i].name, name)) return &f->io[i];
+    return NULL;
+}
+
+void fixture_bind_scalars(const fixture *f, lfuse_binding *bindings, int count)
+{
+    for (int i = 0; i < count; i++) {
+        const fixture_io *io = bindings[i].kind == LFUSE_BIND_SCALAR ? find_scalar(f, bindings[i].name) : NULL;
+        if (io) bindings[i].as.scalar = f->runs ? io->later + (double)f->runs * io->each : io->first;
+    }
+}
+
 static lfuse_status planned_run(void *state, int set)
 {
     planned *p = state;
+    fixture_bind_scalars(p->f, p->bindings[set], p->nscalars);
+    p->f->runs++;
     return lfuse_instance_run(p->instances[set], p->bindings[set], p->nbindings[set]);
 }
 
@@ -187,24 +223,32 @@ static void planned_destroy(void *state)
 
 static void bind_set(planned *p, int set)
 {
-    for (int i = 0; i < p->f->nio; i++) {
-        const fixture_io *io = &p->f->io[i];
-        if (io->role == FIXTURE_SCRATCH) continue;
-        p->bindings[set][p->nbindings[set]++] = lfuse_bind_tensor(io->name, io->tensors[set]);
-    }
+    const fixture *f = p->f;
+    int n = 0;
+    for (int i = 0; i < f->nio; i++)
+        if (f->io[i].role == FIXTURE_SCALAR) p->bindings[set][n++] = fixture_binding(&f->io[i], set);
+    p->nscalars = n;
+    for (int i = 0; i < f->nio; i++)
+        if (f->io[i].role != FIXTURE_SCALAR && f->io[i].role != FIXTURE_SCRATCH)
+            p->bindings[set][n++] = fixture_binding(&f->io[i], set);
+    p->nbindings[set] = n;
 }
 
-lfuse_status fixture_poison(const fixture *f)
+lfuse_status fixture_poison(fixture *f)
 {
-    for (int i = 0; i < f->nio; i++)
-        if (f->io[i].role == FIXTURE_OUTPUT || f->io[i].role == FIXTURE_SCRATCH)
-            LFUSE__TRY(lfuse_tensor_fill(f->io[i].tensors[0], NULL, NAN));
+    for (int i = 0; i < f->nio; i++) {
+        const fixture_io *io = &f->io[i];
+        if (io->role == FIXTURE_OUTPUT || io->role == FIXTURE_SCRATCH)
+            LFUSE__TRY(lfuse_tensor_fill(io->tensors[0], NULL, NAN));
+        else if (io->role == FIXTURE_STATE) LFUSE__TRY(lfuse_tensor_write(io->tensors[0], NULL, io->host));
+    }
+    f->runs = 0;
     return LFUSE_OK;
 }
 
 static lfuse_status plan_and_run(planned *p, const lfuse_plan_options *options, double *first_us)
 {
-    const fixture *f = p->f;
+    fixture *f = p->f;
     for (int s = 0; s < f->nsets; s++) bind_set(p, s);
     LFUSE__TRY(fixture_poison(f));
     double start = bench_now_us();
@@ -249,6 +293,7 @@ lfuse_status fixture_variant(fixture *f, bench_case *c, const char *name, const 
         return lfuse__error(LFUSE_ERR_INVALID, "a case has at most %d variants", BENCH_MAX_VARIANTS);
     }
     v->first_us = first_us;
+    v->scratch = (double)lfuse_instance_scratch(p->instances[0]);
     return fixture_verify(f, v);
 }
 
@@ -261,7 +306,9 @@ lfuse_status fixture_native(fixture *f, bench_case *c, const char *name)
 static lfuse_status recorded_run(void *state, int set)
 {
     planned *p = state;
-    return lfuse_recording_replay(p->recordings[set], p->f->d->stream, NULL, 0);
+    fixture_bind_scalars(p->f, p->bindings[set], p->nscalars);
+    p->f->runs++;
+    return lfuse_recording_replay(p->recordings[set], p->f->d->stream, p->bindings[set], p->nscalars);
 }
 
 /* The recording ends whatever the run says. */

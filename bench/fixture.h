@@ -8,12 +8,14 @@
 
 #include "bench/bench.h"
 
-enum { FIXTURE_MAX_IO = 96, FIXTURE_MAX_SETS = 64 };
+enum { FIXTURE_MAX_IO = 256, FIXTURE_MAX_SETS = 64 };
 
 typedef enum fixture_role {
     FIXTURE_INPUT,  /* its leading axis is that of the rows */
     FIXTURE_SHARED, /* an input that every row reads all of */
     FIXTURE_FROZEN, /* the same, frozen */
+    FIXTURE_STATE,  /* an input that a run updates: it starts from its host data in the run that is verified */
+    FIXTURE_SCALAR, /* a number that every run is given anew */
     FIXTURE_OUTPUT,
     FIXTURE_SCRATCH /* memory between the plans of a sequence: no part of the graph */
 } fixture_role;
@@ -28,6 +30,7 @@ typedef struct fixture_io {
     bool turned;   /* a tensor holds it with its last two axes swapped: shape and host are as `graph` has it */
     void *image;   /* what a turned one's tensors hold */
     double scale;  /* of contents that are still to be made: 0 when they are there */
+    double first, later, each; /* a scalar: `first` in the run that is verified, later + r each in the r-th after it */
     lfuse_tensor *tensors[FIXTURE_MAX_SETS];
     /* What the oracle said of an output, kept for the next variant where it is small (verify.c). */
     long double *truth;
@@ -40,11 +43,14 @@ struct fixture {
     lfuse_graph *graph;  /* what the oracle evaluates; the fixture's */
     lfuse_graph *stored; /* what devices plan, where tensors are turned; NULL: the same */
     int nio, nsets;
+    int64_t runs;     /* that variants have made since fixture_poison */
     bool judged; /* truth and bound of every output are there */
     bool whole;  /* the leading axis is not one of independent rows: verified as one piece */
     bool tf32; /* of one product: see bench/gemm_check.h */
     int levels, judged_levels; /* of Strassen's products in the variant to be verified; that truth and bound are for */
     lfuse_status (*verify)(fixture *f, bench_variant *v); /* instead of what verify.c does; NULL: that */
+    void *truth;      /* what `verify` keeps for the next variant; freed by destroy_truth(truth) */
+    void (*destroy_truth)(void *truth);
     fixture_io io[FIXTURE_MAX_IO];
 };
 
@@ -60,10 +66,19 @@ lfuse_status fixture_tensor(fixture *f, const char *name, fixture_role role, lfu
 /* An input of i32 or i64 with random indices from 0 to limit - 1. */
 lfuse_status fixture_indices(fixture *f, const char *name, lfuse_type type, int64_t count, int64_t limit,
                              lfuse_value *value);
+/* A scalar of the graph, which each run binds to a number of its own: see fixture_io. */
+lfuse_status fixture_scalar(fixture *f, const char *name, double first, double later, double each, lfuse_value *value);
 /* Makes the host data and, filled with it, the device tensors of all sets; called once, after the declarations. */
 lfuse_status fixture_upload(fixture *f, int nsets);
-/* Fills what set 0 writes with NaN: what a variant leaves unwritten must not pass for the last one's result. */
-lfuse_status fixture_poison(const fixture *f);
+/*
+ * Prepares set 0 for the run that is verified. What runs write is filled with NaN: what a variant leaves unwritten must
+ * not pass for the last one's result. What they update holds its host data again, and scalars begin anew.
+ */
+lfuse_status fixture_poison(fixture *f);
+/* The binding of a tensor of a set, or of a scalar. */
+lfuse_binding fixture_binding(const fixture_io *io, int set);
+/* Gives the scalars among the bindings their numbers in the run that is next; its caller then counts it in f->runs. */
+void fixture_bind_scalars(const fixture *f, lfuse_binding *bindings, int count);
 /* Bytes of one set, scratch aside. */
 double fixture_bytes(const fixture *f);
 
@@ -97,7 +112,8 @@ lfuse_status fixture_strassen(fixture *f, bench_case *c, fixture_levels which, c
  * sequence.c: a variant that runs several plans, one after the other: what a framework does that launches each operator
  * by itself. The names of the graphs are those of the fixture's tensors. The graphs stay the caller's.
  */
-lfuse_status fixture_sequence(fixture *f, bench_case *c, const char *name, lfuse_graph *const *graphs, int count);
+lfuse_status fixture_sequence(fixture *f, bench_case *c, const char *name, lfuse_graph *const *graphs, int count,
+                              const lfuse_plan_options *options);
 
 /* choices.c: the plan by estimate and those that it could have been. `vendor`: with the vendor's library among them. */
 lfuse_status bench_add_choices(fixture *f, bench_case *c, bool vendor);

@@ -29,7 +29,9 @@ bench_lfuse_bench_SOURCES = %reldir%/main.c %reldir%/bench.h %reldir%/case.c %re
 	%reldir%/openblas.h %reldir%/suite_stack.c %reldir%/suite_rows.c %reldir%/suite_embed.c \
 	%reldir%/choices.c %reldir%/tune.c %reldir%/suite_first.c %reldir%/first.c %reldir%/first.h \
 	%reldir%/suite_foreach.c %reldir%/suite_optim.c %reldir%/models.c %reldir%/models.h \
-	%reldir%/optim_truth.c %reldir%/optim_truth.h %reldir%/accumulation.c
+	%reldir%/optim_truth.c %reldir%/optim_truth.h %reldir%/accumulation.c %reldir%/suite_train.c \
+	%reldir%/step_block.c %reldir%/step_block.h %reldir%/step_chain.c %reldir%/step_product.c %reldir%/step_product.h \
+	%reldir%/step_truth.c %reldir%/step_truth.h
 if HAVE_CUDA
 bench_lfuse_bench_SOURCES += %reldir%/native_cuda.c
 endif

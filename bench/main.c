@@ -12,7 +12,7 @@
 static const bench_suite *const suites[] = {
     &bench_suite_launch, &bench_suite_pointwise, &bench_suite_gemm,    &bench_suite_dense, &bench_suite_stack,
     &bench_suite_rows,   &bench_suite_embed,     &bench_suite_foreach, &bench_suite_optim,
-    &bench_suite_first};
+    &bench_suite_train,  &bench_suite_first};
 enum { SUITES = sizeof suites / sizeof *suites };
 
 enum { MOST_NAMED = 256 };

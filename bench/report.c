@@ -88,6 +88,7 @@ static void line(const bench_device *d, const bench_case *c, const bench_variant
     fprintf(json, ",\"launches\":%llu", f->launches);
     number(json, "bytes", v->bytes);
     number(json, "flops", v->flops);
+    number(json, "scratch", v->scratch);
     number(json, "max_err", v->max_err);
     number(json, "tol", v->tol);
     if (v->note) json_text(json, "note", v->note);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,7 +17,7 @@ typedef struct stage {
 } stage;
 
 typedef struct sequence {
-    const fixture *f;
+    fixture *f;
     int count;
     stage *stages;
 } sequence;
@@ -26,8 +27,11 @@ static lfuse_status run(void *state, int set)
     const sequence *q = state;
     for (int i = 0; i < q->count; i++) {
         const stage *s = &q->stages[i];
-        LFUSE__TRY(lfuse_instance_run(s->instances[set], s->bindings + set * s->nbindings, s->nbindings));
+        lfuse_binding *bindings = s->bindings + set * s->nbindings;
+        fixture_bind_scalars(q->f, bindings, s->nbindings);
+        LFUSE__TRY(lfuse_instance_run(s->instances[set], bindings, s->nbindings));
     }
+    q->f->runs++;
     return LFUSE_OK;
 }
 
@@ -59,7 +63,7 @@ static lfuse_status bind(const fixture *f, const lfuse_graph *g, stage *s)
         const fixture_io *io = find(f, g->names[i].text);
         if (!io) return lfuse__error(LFUSE_ERR_NAME, "the problem has no tensor \"%s\"", g->names[i].text);
         for (int set = 0; set < f->nsets; set++)
-            s->bindings[set * g->nnames + i] = lfuse_bind_tensor(io->name, io->tensors[set]);
+            s->bindings[set * g->nnames + i] = fixture_binding(io, set);
     }
     return LFUSE_OK;
 }
@@ -74,14 +78,14 @@ static lfuse_status instantiate(sequence *q, int set)
     return LFUSE_OK;
 }
 
-static lfuse_status first_run(sequence *q, lfuse_graph *const *graphs, double *us)
+static lfuse_status first_run(sequence *q, lfuse_graph *const *graphs, const lfuse_plan_options *options, double *us)
 {
-    const fixture *f = q->f;
+    fixture *f = q->f;
     for (int i = 0; i < q->count; i++) LFUSE__TRY(bind(f, graphs[i], &q->stages[i]));
     LFUSE__TRY(fixture_poison(f));
     double start = bench_now_us();
     for (int i = 0; i < q->count; i++)
-        LFUSE__TRY(lfuse_plan_create(f->d->dev, graphs[i], NULL, &q->stages[i].plan));
+        LFUSE__TRY(lfuse_plan_create(f->d->dev, graphs[i], options, &q->stages[i].plan));
     LFUSE__TRY(instantiate(q, 0));
     LFUSE__TRY(run(q, 0));
     LFUSE__TRY(lfuse_stream_synchronize(f->d->stream));
@@ -90,7 +94,16 @@ static lfuse_status first_run(sequence *q, lfuse_graph *const *graphs, double *u
     return LFUSE_OK;
 }
 
-lfuse_status fixture_sequence(fixture *f, bench_case *c, const char *name, lfuse_graph *const *graphs, int count)
+/* Its plans run one after the other in the same memory. */
+static double largest_scratch(const sequence *q)
+{
+    double most = 0;
+    for (int i = 0; i < q->count; i++) most = fmax(most, (double)lfuse_instance_scratch(q->stages[i].instances[0]));
+    return most;
+}
+
+lfuse_status fixture_sequence(fixture *f, bench_case *c, const char *name, lfuse_graph *const *graphs, int count,
+                              const lfuse_plan_options *options)
 {
     sequence *q = calloc(1, sizeof *q);
     if (!q) return lfuse__error(LFUSE_ERR_MEMORY, "out of memory for variant %s", name);
@@ -98,7 +111,7 @@ lfuse_status fixture_sequence(fixture *f, bench_case *c, const char *name, lfuse
     q->stages = calloc((size_t)count, sizeof *q->stages);
     if (q->stages) q->count = count;
     double first_us = -1;
-    lfuse_status status = q->stages ? first_run(q, graphs, &first_us)
+    lfuse_status status = q->stages ? first_run(q, graphs, options, &first_us)
                                     : lfuse__error(LFUSE_ERR_MEMORY, "out of memory for variant %s", name);
     bench_variant *v = status ? NULL : bench_add(c, name, q, run, destroy);
     if (!v) {
@@ -106,5 +119,6 @@ lfuse_status fixture_sequence(fixture *f, bench_case *c, const char *name, lfuse
         return status ? status : lfuse__error(LFUSE_ERR_INVALID, "a case has at most %d variants", BENCH_MAX_VARIANTS);
     }
     v->first_us = first_us;
+    v->scratch = largest_scratch(q);
     return fixture_verify(f, v);
 }

@@ -127,7 +127,7 @@ static lfuse_status add_unfused(fixture *f, bench_case *c, const embed *p)
         graphs[n++] = tanh_graph(p, i);
     }
     graphs[n++] = concat_graph(p);
-    lfuse_status status = fixture_sequence(f, c, "unfused", graphs, n);
+    lfuse_status status = fixture_sequence(f, c, "unfused", graphs, n, NULL);
     for (int i = 0; i < n; i++) lfuse_graph_destroy(graphs[i]);
     return status;
 }

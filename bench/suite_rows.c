@@ -90,7 +90,7 @@ static lfuse_status add_unfused(fixture *f, bench_case *c, const rows *p)
     lfuse_output(graphs[1], "g", lfuse_gelu(lfuse_input(graphs[1], "h", p->type, 2, shape)));
     lfuse_value gelu = lfuse_input(graphs[2], "g", p->type, 2, shape);
     lfuse_output(graphs[2], "y", lfuse_add(gelu, lfuse_input(graphs[2], "r", p->type, 2, shape)));
-    lfuse_status status = fixture_sequence(f, c, "unfused", graphs, 3);
+    lfuse_status status = fixture_sequence(f, c, "unfused", graphs, 3, NULL);
     for (int i = 0; i < 3; i++) lfuse_graph_destroy(graphs[i]);
     return status;
 }

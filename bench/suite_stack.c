@@ -141,7 +141,7 @@ static lfuse_graph *combined_graph(const stack *p)
 
 static lfuse_status add_sequence(fixture *f, bench_case *c, const char *name, lfuse_graph **graphs, int count)
 {
-    lfuse_status status = fixture_sequence(f, c, name, graphs, count);
+    lfuse_status status = fixture_sequence(f, c, name, graphs, count, NULL);
     for (int i = 0; i < count; i++) lfuse_graph_destroy(graphs[i]);
     return status;
 }

@@ -21,6 +21,7 @@ static const pair fusions[] = {
     {"unfused", "fused", ""},
     {"split-unfused", "split-fused", ", split"},
     {"combined-unfused", "combined-fused", ", combined"},
+    {"separate", "fused", ", two plans"},
     {"loop", "fused", ", loop \xe2\x86\x92 fused"},
     {"foreach", "fused", ", foreach \xe2\x86\x92 fused"},
     {"loop", "foreach", ", loop \xe2\x86\x92 foreach"},

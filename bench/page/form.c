@@ -5,8 +5,9 @@
 #include <stddef.h>
 #include <string.h>
 
+/* By the words that a problem begins with: the first row that fits. */
 static const struct {
-    const char *suite, *axes[BENCH_FORM_NUMBERS];
+    const char *words, *axes[BENCH_FORM_NUMBERS];
 } suites[] = {
     {"gemm", {"rows m", "columns n", "inner extent k"}},
     {"dense", {"layers", "width of the layers", "rows (batch)"}},
@@ -18,6 +19,9 @@ static const struct {
     {"sgd", {"tensors in the list", "elements of a tensor"}},
     {"lamb", {"tensors in the list", "elements of a tensor"}},
     {"clip+adamw", {"tensors in the list", "elements of a tensor"}},
+    {"train:layer", {"width of the layer", "rows (batch)"}},
+    {"train:transformer", {"width", "heads", "blocks", "tokens", "sequences (batch)"}},
+    {"train", {"layers", "width of the layers", "rows (batch)"}},
     {"pointwise", {"elements"}},
     {"launch", {"kernels in a row"}},
 };
@@ -60,11 +64,16 @@ void bench_form_suite(const char *problem, char *suite, int size)
     suite[length] = 0;
 }
 
+static bool begins_with(const char *text, const char *words)
+{
+    const size_t length = strlen(words);
+    return !strncmp(text, words, length) && text[length] == ':';
+}
+
 const char *bench_form_axis(const bench_form *form, int i)
 {
-    char suite[32];
-    bench_form_suite(form->text, suite, (int)sizeof suite);
     for (size_t s = 0; s < sizeof suites / sizeof *suites; s++)
-        if (!strcmp(suites[s].suite, suite) && i < BENCH_FORM_NUMBERS && suites[s].axes[i]) return suites[s].axes[i];
+        if (begins_with(form->text, suites[s].words))
+            return i < BENCH_FORM_NUMBERS && suites[s].axes[i] ? suites[s].axes[i] : "size";
     return "size";
 }

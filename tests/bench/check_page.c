@@ -259,6 +259,12 @@ TEST(sizes_of_problems)
     bench_form_of("dense:L8:H512:B1", &f);
     ck_assert_str_eq(f.text, "dense:L#:H#:B#");
     ck_assert_str_eq(bench_form_axis(&f, 1), "width of the layers");
+    bench_form_of("train:transformer:D256:H4:L2:T128:B16", &f);
+    ck_assert_str_eq(bench_form_axis(&f, 3), "tokens");
+    bench_form_of("train:layer:H1024:B64", &f);
+    ck_assert_str_eq(bench_form_axis(&f, 1), "rows (batch)");
+    bench_form_of("train:L8:H1024:B64", &f);
+    ck_assert_str_eq(bench_form_axis(&f, 1), "width of the layers");
     bench_form_of("adamw:resnet50", &f);
     ck_assert_str_eq(f.text, "adamw:resnet50");
     ck_assert_int_eq(f.n, 0);
