@@ -45,4 +45,4 @@ bench_lfuse_info_LDADD = libfuse_core.la
 
 # The same problems in other people's libraries; nothing of it is installed.
 EXTRA_DIST += %reldir%/table.awk %reldir%/peers/harness.py %reldir%/peers/peer_jax.py %reldir%/peers/peer_torch.py \
-	%reldir%/peers/problems.py
+	%reldir%/peers/problems.py %reldir%/peers/training.py

@@ -3,6 +3,7 @@
 """The problems of lfuse-bench in JAX: jitted functions. Device time is that of many calls, at the host's pace."""
 
 import functools
+import math
 import os
 
 os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
@@ -13,6 +14,7 @@ import numpy as np  # noqa: E402
 
 import harness  # noqa: E402
 import problems  # noqa: E402
+import training  # noqa: E402
 
 TYPES = {"f32": jnp.float32, "f16": jnp.float16, "bf16": jnp.bfloat16}
 
@@ -29,7 +31,7 @@ def normalise(x, scale, shift):
 def step(parameters, gradients, first, second, count):
     h = problems.ADAMW
     count = count + 1
-    correct1, correct2 = 1 - h["beta1"] ** count, 1 - h["beta2"] ** count
+    correct1, correct2 = (-jnp.expm1(count * math.log(h[beta])) for beta in ("beta1", "beta2"))  # 1 - beta^count
     first = [h["beta1"] * m + (1 - h["beta1"]) * g for m, g in zip(first, gradients)]
     second = [h["beta2"] * v + (1 - h["beta2"]) * g * g for v, g in zip(second, gradients)]
     parameters = [p * (1 - h["lr"] * h["weight_decay"]) - h["lr"] * (m / correct1) /
@@ -221,6 +223,80 @@ class Peer:
             return np.concatenate([double(states[0][0][i]) for i in shown]), want, bound
 
         return harness.Variant("jax", run, result, len(states))
+
+    # ---- training steps ----
+
+    def train(self, problem):
+        yield lambda: self.train_variant(problem)
+
+    def between(self, parameter, low, high):
+        return self.uniform(parameter.shape, "f32", (high - low) / 2) + (high + low) / 2
+
+    def train_set(self, problem):
+        """Parameters, moments, the number of steps, x and the target."""
+        of, rows = training.parameters(problem), training.rows(problem)
+        x, target = (self.uniform((*rows, training.width(problem)), "f32", 1) for _ in range(2))
+        if problem.function == "digits":
+            target = jax.random.randint(self.key, rows, 0, 10)
+        return ([self.between(p, p.low, p.high) for p in of], [self.between(p, -p.gradient, p.gradient) for p in of],
+                [self.between(p, p.gradient**2 / 4, p.gradient**2) for p in of], jnp.float32(training.STEP - 1), x,
+                target)
+
+    def train_variant(self, problem):
+        @functools.partial(jax.jit, donate_argnums=(0, 1, 2, 3))
+        def call(parameters, first, second, count, x, target):
+            if problem.function == "layer":
+                loss, gradients = jnp.float32(0), [x.T @ target, target.sum(0)]
+            else:
+                loss, gradients = jax.value_and_grad(lambda p: loss_of(problem, x, target, p))(parameters)
+            return loss, *step(parameters, gradients, first, second, count)
+
+        sets = [self.train_set(problem) for _ in range(min(8, harness.choose_sets(problem.bytes)))]
+        starts = [tuple(double(part) for part in parts) for parts in zip(*sets[0][:3])]
+        x, target = double(sets[0][4]), np.asarray(sets[0][5])
+        losses = {}
+
+        def run(s):
+            losses[s], *state = self.keep(call(*sets[s]))
+            sets[s] = (*state, *sets[s][4:])
+
+        def result():
+            loss, parts = training.step(problem, x, target.astype(np.float64) if target.ndim > 1 else target, starts)
+            layer = problem.function == "layer"
+            got, want, bound = ([], [], []) if layer else ([double(losses[0]).reshape(1)], *([[v]] for v in loss))
+            for i, (taken, wanted) in enumerate(parts):
+                for part, (value, off) in zip((state[i] for state in sets[0][:3]), wanted):
+                    got.append(double(part)[taken].ravel())
+                    want.append(value.ravel())
+                    bound.append(off.ravel())
+            return tuple(np.concatenate([np.atleast_1d(part) for part in parts]) for parts in (got, want, bound))
+
+        return harness.Variant("jax", run, result, len(sets))
+
+
+def block(x, p, heads):
+    scale1, shift1, wq, wk, wv, wo, bo, scale2, shift2, w1, b1, w2, b2 = p
+    h = normalise(x, scale1, shift1)
+    q, k, v = (w.reshape(*x.shape[:2], heads, -1).swapaxes(1, 2) for w in (h @ wq, h @ wk, h @ wv))
+    mixed = jax.nn.softmax(q @ k.mT * q.shape[-1] ** -0.5, -1) @ v
+    x = x + (mixed.swapaxes(1, 2).reshape(x.shape) @ wo + bo)
+    h = normalise(x, scale2, shift2)
+    return x + (jax.nn.gelu(h @ w1 + b1, approximate=False) @ w2 + b2)
+
+
+def loss_of(problem, x, target, p):
+    if problem.function == "transformer":
+        each = len(p) // problem.sizes[2]
+        for at in range(0, len(p), each):
+            x = block(x, p[at : at + each], problem.sizes[1])
+        return ((x - target) ** 2).mean()
+    for layer, (w, b) in enumerate(zip(p[::2], p[1::2])):
+        x = x @ w + b
+        if problem.function == "chain" or layer < len(p) // 2 - 1:
+            x = jax.nn.relu(x)
+    if problem.function == "digits":
+        return -jnp.take_along_axis(jax.nn.log_softmax(x, -1), target[:, None], 1).mean()
+    return ((x - target) ** 2).mean()
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ import torch.nn.functional as F
 
 import harness
 import problems
+import training
 
 TYPES = {"f32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16, "f64": torch.float64}
 
@@ -97,6 +98,9 @@ class Peer:
         x = torch.empty(shape, dtype=torch.float32, device=self.kind)
         x.uniform_(-scale, scale, generator=self.random)
         return x.to(TYPES[type])
+
+    def between(self, shape, low, high):
+        return self.uniform(shape, "f32", (high - low) / 2) + (high + low) / 2
 
     # ---- the problems ----
 
@@ -255,6 +259,134 @@ class Peer:
             return np.concatenate([double(p) for p in shown]), want, bound
 
         return harness.Variant("pytorch-" + name, lambda s: optimizers[s].step(), result, sets)
+
+    # ---- training steps ----
+
+    def train(self, problem):
+        ways = [("pytorch", False, False)] + self.graphs * [("pytorch-graph", False, True)]
+        for name, compiled, graph in ways + self.compile * [("pytorch-compile", True, self.graphs)]:
+            yield lambda name=name, compiled=compiled, graph=graph: self.train_variant(problem, name, compiled, graph)
+
+    def train_variant(self, problem, name, compiled, graph):
+        sets = [Training(self, problem, compiled) for _ in range(min(8, harness.choose_sets(problem.bytes)))]
+        first = sets[0]
+        x = double(first.x)
+        target = first.target.cpu().numpy() if problem.function == "digits" else double(first.target)
+        variant = harness.Variant(name, lambda s: sets[s].step(), lambda: first.result(problem, x, target), len(sets))
+        if graph:
+            self.graph_steps(variant, sets)
+        elif compiled:
+            first.step()
+            first.start()
+        return variant
+
+    def graph_steps(self, variant, sets):
+        """Steps are replayed; they warm up on a stream of their own, as PyTorch's notes on CUDA graphs have it."""
+        graphs, side = [], torch.cuda.Stream()
+        side.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(side):
+            for each in sets:
+                for _ in range(3):
+                    each.step()
+        torch.cuda.current_stream().wait_stream(side)
+        for each in sets:
+            graph = torch.cuda.CUDAGraph()
+            each.optimizer.zero_grad(set_to_none=True)
+            with torch.cuda.graph(graph):
+                each.step()
+            each.start()
+            graphs.append(graph)
+        variant.run = lambda s: graphs[s].replay()
+        variant.note = "one graph a call"
+
+
+def attention(h, wq, wk, wv, heads):
+    q, k, v = (torch.matmul(h, w).unflatten(-1, (heads, -1)).transpose(1, 2) for w in (wq, wk, wv))
+    shares = F.softmax(torch.matmul(q, k.mT) * q.shape[-1] ** -0.5, -1)
+    return torch.matmul(shares, v).transpose(1, 2).flatten(2)
+
+
+def block(x, p, heads):
+    scale1, shift1, wq, wk, wv, wo, bo, scale2, shift2, w1, b1, w2, b2 = p
+    h = F.layer_norm(x, x.shape[-1:], scale1, shift1, problems.EPSILON)
+    x = x + (torch.matmul(attention(h, wq, wk, wv, heads), wo) + bo)
+    h = F.layer_norm(x, x.shape[-1:], scale2, shift2, problems.EPSILON)
+    return x + (torch.matmul(F.gelu(torch.matmul(h, w1) + b1), w2) + b2)
+
+
+def loss_of(problem, x, target, p):
+    if problem.function == "transformer":
+        each = len(p) // problem.sizes[2]
+        for at in range(0, len(p), each):
+            x = block(x, p[at : at + each], problem.sizes[1])
+        return F.mse_loss(x, target)
+    for layer, (w, b) in enumerate(zip(p[::2], p[1::2])):
+        x = torch.addmm(b, x, w)
+        if problem.function == "chain" or layer < len(p) // 2 - 1:
+            x = torch.relu(x)
+    return F.cross_entropy(x, target) if problem.function == "digits" else F.mse_loss(x, target)
+
+
+class Training:
+    """One buffer set: parameters, their moments, data, and the step over them."""
+
+    def __init__(self, peer, problem, compiled):
+        h, of, rows = problems.ADAMW, training.parameters(problem), training.rows(problem)
+        self.x, self.target = (peer.uniform((*rows, training.width(problem)), "f32", 1) for _ in range(2))
+        if problem.function == "digits":
+            self.target = torch.randint(10, rows, device=peer.kind, generator=peer.random)
+        self.starts = [(peer.between(p.shape, p.low, p.high), peer.between(p.shape, -p.gradient, p.gradient),
+                        peer.between(p.shape, p.gradient**2 / 4, p.gradient**2)) for p in of]
+        self.members = [torch.nn.Parameter(p.clone()) for p, _, _ in self.starts]
+        self.optimizer = torch.optim.AdamW(self.members, lr=h["lr"], betas=(h["beta1"], h["beta2"]), eps=h["eps"],
+                                           weight_decay=h["weight_decay"], fused=True, capturable=peer.graphs)
+        self.layer = problem.function == "layer"
+        self.loss = None
+
+        def loss(x, target, *p):
+            return loss_of(problem, x, target, p)
+
+        def gradients(x, dy):
+            return torch.mm(x.mT, dy), dy.sum(0)
+
+        self.work = gradients if self.layer else loss
+        if compiled:
+            self.work = torch.compile(self.work)
+        for p, (_, m, v) in zip(self.members, self.starts):
+            self.optimizer.state[p] = {"step": torch.zeros((), device=peer.kind), "exp_avg": m.clone(),
+                                       "exp_avg_sq": v.clone()}
+        self.start()
+
+    def start(self):
+        """What the step that is verified starts from, in the same tensors."""
+        with torch.no_grad():
+            for p, (start, m, v) in zip(self.members, self.starts):
+                state = self.optimizer.state[p]
+                for to, source in ((p, start), (state["exp_avg"], m), (state["exp_avg_sq"], v)):
+                    to.copy_(source)
+                state["step"].fill_(training.STEP - 1)
+
+    def step(self):
+        if self.layer:
+            for p, g in zip(self.members, self.work(self.x, self.target)):
+                p.grad = g
+        else:
+            self.optimizer.zero_grad(set_to_none=True)
+            self.loss = self.work(self.x, self.target, *self.members)
+            self.loss.backward()
+        self.optimizer.step()
+
+    def result(self, problem, x, target):
+        starts = [tuple(double(part) for part in start) for start in self.starts]
+        loss, parts = training.step(problem, x, target, starts)
+        got, want, bound = ([], [], []) if self.layer else ([double(self.loss).reshape(1)], *([[v]] for v in loss))
+        for p, (taken, wanted) in zip(self.members, parts):
+            state = self.optimizer.state[p]
+            for part, (value, off) in zip((p, state["exp_avg"], state["exp_avg_sq"]), wanted):
+                got.append(double(part)[taken].ravel())
+                want.append(value.ravel())
+                bound.append(off.ravel())
+        return tuple(np.concatenate([np.atleast_1d(part) for part in parts]) for parts in (got, want, bound))
 
 
 if __name__ == "__main__":

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+import training
+
 UNITS = {"f32": 2.0**-24, "f16": 2.0**-11, "bf16": 2.0**-8, "f64": 2.0**-53}
 SIZES = {"f32": 4, "f16": 2, "bf16": 2, "f64": 8}
 EPSILON = 1e-5
@@ -22,6 +24,8 @@ DEFAULT = (
     + ["stack:16x1024x256", "rows:softmax:16384x4096", "rows:layernorm:16384x4096", "rows:rmsnorm:16384x4096"]
     + ["rows:logsumexp:16384x4096", "rows:layernorm_gelu_residual:16384x4096"]
     + ["adamw:1000x1024", "adamw:resnet50", "adamw:gpt2-small"]
+    + [f"train:L8:H{h}:B{b}" for h, b in ((128, 64), (512, 64), (1024, 64), (1024, 1024), (4096, 4096))]
+    + ["train:layer:H1024:B64", "train:digits", "train:transformer:D256:H4:L2:T128:B16"]
 )
 
 
@@ -57,6 +61,8 @@ class Problem:
             rows, length = self.sizes
             full = 3 if self.function == "layernorm_gelu_residual" else 1 if self.function == "logsumexp" else 2
             return each * rows * length * full
+        if self.suite == "train":
+            return training.moved(self)
         return 28 * sum(self.members)
 
     @property
@@ -66,6 +72,8 @@ class Problem:
         if self.suite == "dense":
             layers, width, batch = self.sizes
             return 2 * layers * batch * width * width
+        if self.suite == "train":
+            return training.flops(self)
         return 0
 
 
@@ -114,11 +122,23 @@ def parse_gemm(text):
     return problem
 
 
+def parse_train(text):
+    """A chain of layers, one layer, the classifier or transformer blocks: sizes as they stand in the text."""
+    forms = {"chain": r"train:L(\d+):H(\d+):B(\d+)", "layer": r"train:layer:H(\d+):B(\d+)", "digits": "train:digits",
+             "transformer": r"train:transformer:D(\d+):H(\d+):L(\d+):T(\d+):B(\d+)"}
+    for function, form in forms.items():
+        if match := re.fullmatch(form, text):
+            return Problem(text, "train", sizes=tuple(int(x) for x in match.groups()), function=function)
+    raise Unknown(f"{text}: no training step of the peers")
+
+
 def parse(text):
     """A Problem; Unknown where the peers have no such one."""
     kind = "(?::(f32|f16|bf16|f64))?"
     if text.startswith("gemm:"):
         return parse_gemm(text)
+    if text.startswith("train:"):
+        return parse_train(text)
     if match := re.fullmatch(r"dense:L(\d+):H(\d+):B(\d+)" + kind, text):
         return Problem(text, "dense", match[4] or "f32", tuple(int(match[i]) for i in (1, 2, 3)))
     if match := re.fullmatch(r"stack:(\d+)x(\d+)x(\d+)", text):

@@ -1,0 +1,298 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The problems of the suite train: their parameters, and a step in double precision with the errors it may have.
+
+The bounds are those of lfuse-bench: 8 deviations of independent roundings. Chains of layers carry the variance of every
+element. Transformers are computed in float32 by NumPy too: how far its gradients are from those in double gives the
+deviation of the elements of each row and column.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+UNIT = 2.0**-24
+EPSILON = 1e-5
+DEVIATIONS = 8
+STEP = 10  # the number of the step that is verified
+ADAMW = {"lr": 1e-3, "beta1": 0.9, "beta2": 0.999, "eps": 1e-8, "weight_decay": 1e-2}
+VERIFIED_WORK = 2.0**31
+LEAST_ROWS = 64
+
+
+@dataclass
+class Parameter:
+    """Uniform from low to high; its gradient is about of size `gradient`, and so are its moments."""
+
+    shape: tuple
+    low: float
+    high: float
+    gradient: float
+
+
+def widths(problem):
+    if problem.function == "digits":
+        return (64, 128, 10)
+    if problem.function == "layer":
+        return (problem.sizes[0],) * 2
+    return (problem.sizes[1],) * (problem.sizes[0] + 1)
+
+
+def rows(problem):
+    """Rows of x: of transformers batch, tokens."""
+    if problem.function == "digits":
+        return (64,)
+    return problem.sizes[:2:-1] if problem.function == "transformer" else problem.sizes[-1:]
+
+
+def width(problem):
+    """Of x."""
+    return problem.sizes[0] if problem.function == "transformer" else widths(problem)[0]
+
+
+def parameters(problem):
+    """In the order of lfuse-bench: weights and bias of each layer; of a block as bench/step_block.h has them."""
+    if problem.function == "transformer":
+        return problem.sizes[2] * block_parameters(problem)
+    batch, last = math.sqrt(rows(problem)[0]), widths(problem)[-1]
+    size = {"chain": 1 / (batch * last), "digits": 0.2 / batch, "layer": batch / 3}[problem.function]
+    made = []
+    for k, n in zip(widths(problem), widths(problem)[1:]):
+        scale = math.sqrt(6 / k)
+        made += [Parameter((k, n), -scale, scale, size), Parameter((n,), -0.1, 0.1, size)]
+    return made
+
+
+def block_parameters(problem):
+    n = problem.sizes[0]
+    size, scale = 1 / (math.sqrt(math.prod(rows(problem))) * n), math.sqrt(3 / n)
+    square, vector = Parameter((n, n), -scale, scale, size), Parameter((n,), -0.1, 0.1, size)
+    norm = [Parameter((n,), 0.5, 1.5, size), vector]
+    return norm + 4 * [square] + [vector] + norm + [
+        Parameter((n, 4 * n), -scale, scale, size), Parameter((4 * n,), -0.1, 0.1, size),
+        Parameter((4 * n, n), -scale / 2, scale / 2, size), vector]
+
+
+def count(problem):
+    return sum(math.prod(p.shape) for p in parameters(problem))
+
+
+def flops(problem):
+    """Of the products: forward, and both gradients of each, without that of the input."""
+    if problem.function == "transformer":
+        n, _, blocks, tokens, _ = problem.sizes
+        return 6 * blocks * math.prod(rows(problem)) * (12 * n * n + 2 * tokens * n)
+    sizes, batch = widths(problem), rows(problem)[0]
+    if problem.function == "layer":
+        return 2 * batch * sizes[0] * sizes[1]
+    return sum((6 if layer else 4) * batch * k * n for layer, (k, n) in enumerate(zip(sizes, sizes[1:])))
+
+
+def moved(problem):
+    """Bytes: parameters and moments are read and written, x and the target read."""
+    x = math.prod(rows(problem)) * width(problem)
+    target = 2 * rows(problem)[0] if problem.function == "digits" else x  # labels of 8 bytes
+    return 24 * count(problem) + 4 * (x + target)
+
+
+# ---- the step of AdamW ----
+
+
+def adamw(p, m, v, g, e):
+    """From a gradient that may be off by e: [(want, bound)] of the parameter and its moments."""
+    h, b1, b2 = ADAMW, ADAMW["beta1"], ADAMW["beta2"]
+    correct1, correct2 = 1 - b1**STEP, 1 - b2**STEP
+    new_m, new_v = b1 * m + (1 - b1) * g, b2 * v + (1 - b2) * g * g
+    off_m = (1 - b1) * e + 4 * UNIT * (np.abs(m) + np.abs((1 - b1) * g))
+    off_v = (1 - b2) * (2 * np.abs(g) + e) * e + 6 * UNIT * new_v
+    divisor = np.sqrt(new_v / correct2) + h["eps"]
+    least = np.maximum(np.sqrt(np.maximum(new_v - off_v, 0) / correct2) + h["eps"] - 6 * UNIT * divisor, h["eps"])
+    rate = h["lr"] / correct1
+    change = rate * new_m / divisor
+    off = rate * ((np.abs(new_m) + off_m) / least - np.abs(new_m) / divisor) + 8 * UNIT * np.abs(change)
+    return [(p * (1 - h["lr"] * h["weight_decay"]) - change, off + 4 * UNIT * (np.abs(p) + np.abs(change))),
+            (new_m, off_m), (new_v, off_v)]
+
+
+# ---- chains of layers ----
+
+
+def multiply(a, variance, w):
+    """a w and the variance of its errors, the sum of variance times square by the mean square of w's columns."""
+    each = UNIT * math.sqrt(w.shape[0] + 2)
+    load = (variance + (each * a) ** 2).sum(1, keepdims=True)
+    return a @ w, load * (w * w).mean(0)
+
+
+def forward(problem, x, weights, biases):
+    """Values and variances of all layers, and where relu passes and may err."""
+    values, variances, passes, unsure = [x], [np.zeros_like(x)], [], []
+    for layer, (w, b) in enumerate(zip(weights, biases)):
+        product, variance = multiply(values[-1], variances[-1], w)
+        z = product + b
+        variance = variance + UNIT**2 * (product**2 + z**2)
+        relu = problem.function == "chain" or layer < len(weights) - 1
+        passes.append(z > 0 if relu else np.ones_like(z, bool))
+        unsure.append(np.abs(z) <= DEVIATIONS * np.sqrt(variance) if relu else np.zeros_like(z, bool))
+        values.append(np.maximum(z, 0) if relu else z)
+        variances.append(np.where(passes[-1] | unsure[-1], variance, 0))
+    return values, variances, passes, unsure
+
+
+def mean_square(y, variance, target):
+    d = y - target
+    g = 2 * d / d.size
+    loss = (d * d).mean()
+    off = (g * g * (variance + UNIT**2 * d * d)).sum() + 4 * UNIT**2 * loss**2
+    return loss, DEVIATIONS * math.sqrt(off), g, 4 * variance / d.size**2 + 9 * UNIT**2 * g * g
+
+
+def cross_entropy(z, variance, labels):
+    batch = len(z)
+    most = z.max(1, keepdims=True)
+    total = np.exp(z - most).sum(1, keepdims=True)
+    share, hot = np.exp(z - most) / total, np.eye(z.shape[1])[labels]
+    g = (share - hot) / batch
+    whole = (share**2 * variance).sum(1, keepdims=True)
+    rounded = (4 * UNIT * (np.abs(most) + np.log(total) + 1)) ** 2
+    loss = (most + np.log(total) - (z * hot).sum(1, keepdims=True)).mean()
+    off = ((variance * hot).sum(1, keepdims=True) + whole + rounded).sum() / batch**2 + 4 * UNIT**2 * loss**2
+    return loss, DEVIATIONS * math.sqrt(off), g, (share / batch) ** 2 * (2 * (variance + whole) + rounded) + (
+        4 * UNIT**2 * g * g)
+
+
+def chosen_rows(problem, count_of_rows):
+    """All, or of large problems as many as 2^31 multiplications pay for, 64 at least."""
+    work = flops(problem) / 2 / count_of_rows
+    most = max(LEAST_ROWS, int(VERIFIED_WORK / work))
+    if count_of_rows <= most:
+        return np.arange(count_of_rows)
+    return np.unique(np.linspace(0, count_of_rows - 1, most).astype(np.int64))
+
+
+def chain(problem, x, target, values_of):
+    """Loss, its bound, and of each parameter (rows, gradient, bound)."""
+    weights, biases = values_of[::2], values_of[1::2]
+    values, variances, passes, unsure = forward(problem, x, weights, biases)
+    loss, bound, gradients = 0, 1, []
+    if problem.function == "layer":
+        dy, off = target, np.zeros_like(target)
+    else:
+        end = cross_entropy if problem.function == "digits" else mean_square
+        loss, bound, dy, off = end(values[-1], variances[-1], target)
+    for layer in range(len(weights) - 1, -1, -1):
+        dz = np.where(passes[layer], dy, 0)
+        off = np.where(passes[layer] | unsure[layer], off, 0) + np.where(unsure[layer], dy**2, 0)
+        each, taken = UNIT**2 * (len(x) + 2), chosen_rows(problem, len(weights[layer]))
+        a, a_off = values[layer][:, taken], variances[layer][:, taken]
+        of_w = (a_off + each * a * a).T @ dz**2 + (a * a).T @ off
+        of_b = (off + each * dz**2).sum(0)
+        gradients[:0] = [(taken, a.T @ dz, of_w), (np.arange(len(dz[0])), dz.sum(0), of_b)]
+        if layer:
+            dy, off = multiply(dz, off, weights[layer].T)
+    return loss, bound, [(at, g, DEVIATIONS * np.sqrt(square) + 2 * UNIT * np.abs(g)) for at, g, square in gradients]
+
+
+# ---- transformer blocks, in the type of the arrays ----
+
+
+def erf(x):
+    return np.vectorize(math.erf, otypes=[float])(x.astype(np.float64)).astype(x.dtype)
+
+
+def normalise(x, scale, shift):
+    x = x - x.mean(-1, keepdims=True)
+    r = 1 / np.sqrt((x * x).mean(-1, keepdims=True) + x.dtype.type(EPSILON))
+    return x * r * scale + shift, x * r, r
+
+
+def normalise_back(g, centred, r, scale):
+    q = g * scale
+    dx = r * (q - q.mean(-1, keepdims=True) - centred * (q * centred).mean(-1, keepdims=True))
+    return dx, [over_rows(g * centred), over_rows(g)]
+
+
+def over_rows(x):
+    return x.reshape(-1, x.shape[-1]).sum(0)
+
+
+def weights_gradient(x, g):
+    return x.reshape(-1, x.shape[-1]).T @ g.reshape(-1, g.shape[-1])
+
+
+def heads_of(x, heads):
+    return x.reshape(*x.shape[:2], heads, -1).swapaxes(1, 2)
+
+
+def joined(x):
+    x = x.swapaxes(1, 2)
+    return x.reshape(*x.shape[:2], -1)
+
+
+def block(x, p, heads):
+    """The block's result, and a function from its gradient to those of x and of the parameters."""
+    scale1, shift1, wq, wk, wv, wo, bo, scale2, shift2, w1, b1, w2, b2 = p
+    h, centred1, r1 = normalise(x, scale1, shift1)
+    q, k, v = (heads_of(h @ w, heads) for w in (wq, wk, wv))
+    factor = x.dtype.type(1 / math.sqrt(q.shape[-1]))
+    scores = q @ k.swapaxes(-1, -2) * factor
+    shares = np.exp(scores - scores.max(-1, keepdims=True))
+    shares /= shares.sum(-1, keepdims=True)
+    mixed = joined(shares @ v)
+    y = x + (mixed @ wo + bo)
+    h2, centred2, r2 = normalise(y, scale2, shift2)
+    u = h2 @ w1 + b1
+    below = (1 + erf(u / x.dtype.type(math.sqrt(2)))) / 2
+    a = u * below
+
+    def back(g):
+        du = g @ w2.T * (below + u * np.exp(-u * u / 2) / x.dtype.type(math.sqrt(2 * math.pi)))
+        dy, norm2 = normalise_back(du @ w1.T, centred2, r2, scale2)
+        dy = dy + g
+        dmixed = heads_of(dy @ wo.T, heads)
+        dshares = dmixed @ v.swapaxes(-1, -2)
+        dscores = shares * (dshares - (shares * dshares).sum(-1, keepdims=True)) * factor
+        dq, dk = joined(dscores @ k), joined(dscores.swapaxes(-1, -2) @ q)
+        dv = joined(shares.swapaxes(-1, -2) @ dmixed)
+        dx, norm1 = normalise_back(dq @ wq.T + dk @ wk.T + dv @ wv.T, centred1, r1, scale1)
+        return dx + dy, norm1 + [weights_gradient(h, d) for d in (dq, dk, dv)] + [
+            weights_gradient(mixed, dy), over_rows(dy)] + norm2 + [
+            weights_gradient(h2, du), over_rows(du), weights_gradient(a, g), over_rows(g)]
+
+    return y + (a @ w2 + b2), back
+
+
+def blocks_in(type, problem, x, target, values_of):
+    """Loss and gradients, computed in one type."""
+    x, target = x.astype(type), target.astype(type)
+    each = len(block_parameters(problem))
+    backs, gradients = [], []
+    for at in range(0, len(values_of), each):
+        x, back = block(x, [p.astype(type) for p in values_of[at : at + each]], problem.sizes[1])
+        backs.append(back)
+    d = x - target
+    g = 2 * d / type(d.size)
+    for back in reversed(backs):
+        g, of_block = back(g)
+        gradients[:0] = of_block
+    return float((d * d).mean()), gradients
+
+
+def blocks(problem, x, target, values_of):
+    loss, gradients = blocks_in(np.float64, problem, x, target, values_of)
+    single, others = blocks_in(np.float32, problem, x, target, values_of)
+    made = []
+    for g, other in zip(gradients, others):
+        square = (other - g) ** 2
+        square = np.maximum(square.mean(-1, keepdims=True), square.mean(0, keepdims=True) if g.ndim > 1 else 0)
+        made.append((np.arange(len(g)), g, DEVIATIONS * np.sqrt(square) + 2 * UNIT * np.abs(g)))
+    return loss, DEVIATIONS * (abs(single - loss) + 2 * UNIT * loss), made
+
+
+def step(problem, x, target, starts):
+    """What a step makes: (loss, bound) and, for each (parameter, moment, moment) of `starts` in double, its chosen
+    rows and [(want, bound)] of those three."""
+    truth = blocks if problem.function == "transformer" else chain
+    loss, bound, gradients = truth(problem, x, target, [p for p, _, _ in starts])
+    return (loss, bound), [(taken, adamw(p[taken], m[taken], v[taken], g, e))
+                           for (p, m, v), (taken, g, e) in zip(starts, gradients)]
