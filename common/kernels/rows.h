@@ -114,6 +114,11 @@ void lfuse__rows_put_load(const lfuse__rows *r, int indent, int j, const char *t
 void lfuse__rows_put_store(const lfuse__rows *r, int indent, int j, const char *place, const char *value);
 /* The stores of what is of the row. */
 void lfuse__rows_put_row_stores(const lfuse__rows *r, int indent);
+/*
+ * Puts what lets no work-item store a value of the row before all that share the row have loaded theirs, where these
+ * may lie in the same memory.
+ */
+void lfuse__rows_put_sync(const lfuse__rows *r, int indent);
 
 /* ---- rows_files.c: text/rows_*.k, and list kernels that reduce ---- */
 /* The context of places in such a file. */

@@ -265,7 +265,8 @@ void lfuse__rows_put_team_local(lfuse__rows *r)
 /* ---- places ---- */
 
 /* REGISTERS are those of the row that are known before the sweep, LAST_REGISTERS behind the last, ALL_REGISTERS all. */
-enum { COUNTER, COUNTER_END, REGISTERS, LAST_REGISTERS, ALL_REGISTERS, OPERANDS, OFFSETS, BASES, NEXT, ROW_STORES };
+enum { COUNTER, COUNTER_END, REGISTERS, LAST_REGISTERS, ALL_REGISTERS, OPERANDS, OFFSETS, BASES, NEXT, ROW_STORES,
+       SYNC_ROW };
 
 static void put_place(const void *context, int which, int indent)
 {
@@ -283,6 +284,7 @@ static void put_place(const void *context, int which, int indent)
     case BASES: lfuse__rows_put_bases(r, indent); break;
     case NEXT: lfuse__rows_put_next(r, indent); break;
     case ROW_STORES: lfuse__rows_put_row_stores(r, indent); break;
+    case SYNC_ROW: lfuse__rows_put_sync(r, indent); break;
     }
 }
 
@@ -292,7 +294,7 @@ static const lfuse__text_place places[] = {
     {"OPERANDS", put_place, OPERANDS},   {"ALL_REGISTERS", put_place, ALL_REGISTERS},
     {"OFFSETS", put_place, OFFSETS},     {"BASES", put_place, BASES},
     {"NEXT", put_place, NEXT},           {"ROW_STORES", put_place, ROW_STORES},
-    {NULL, NULL, 0},
+    {"SYNC_ROW", put_place, SYNC_ROW},   {NULL, NULL, 0},
 };
 
 /* ---- files ---- */

@@ -160,6 +160,24 @@ void lfuse__rows_put_store(const lfuse__rows *r, int indent, int j, const char *
     lfuse__put(r->t.out, indent, "}");
 }
 
+/* Whether a value of the row may be stored where one is loaded: in the memory of an input that is updated. */
+static bool replaces(const lfuse__rows *r)
+{
+    const lfuse__body *body = r->t.k->body;
+
+    for (int i = 0; i < body->nstores; i++)
+        for (int j = 0; j < r->t.k->noperands; j++)
+            if (r->row[body->stores[i].operand] && r->row[j] && r->t.loaded[j] &&
+                r->t.k->operands[j].type == r->t.k->operands[body->stores[i].operand].type)
+                return true;
+    return false;
+}
+
+void lfuse__rows_put_sync(const lfuse__rows *r, int indent)
+{
+    if (replaces(r)) lfuse__put(r->t.out, indent, "SYNC_MEMORY();");
+}
+
 void lfuse__rows_put_row_stores(const lfuse__rows *r, int indent)
 {
     const lfuse__body *body = r->t.k->body;

@@ -183,7 +183,8 @@ static bool makes_operand(const lfuse__step *s, int operand)
 
 /*
  * Whether a kernel that stores where it reads has read before. Row kernels store elements in their last sweep, each by
- * whom has read it; values of a row may be read by others than the one that stores.
+ * whom has read it, and values of a row when all have read them (SYNC_ROW in their texts); values that several rows
+ * have in common may be read by others than the one that stores.
  */
 static bool in_order(const lfuse__step *s, const lfuse__operand *o)
 {
@@ -196,7 +197,7 @@ static bool in_order(const lfuse__step *s, const lfuse__operand *o)
                ((s->kind == LFUSE__STEP_GROUPED || (s->kind == LFUSE__STEP_GEMM && s->product.native)) &&
                 o - s->operands > 1);
     /* LINES: what is stored is never what is read. */
-    for (i = 0; i < s->rank; i++)
+    for (i = 0; i < (s->kind == LFUSE__STEP_ROWS ? s->rank - s->naxes : s->rank); i++)
         if (o->axis[i] < 0 && s->extents[i] != 1) return false;
     return true;
 }

@@ -230,12 +230,23 @@ TEST(rows_are_updated_in_place)
     rig_expect("(rows 4 x 8 1 (x (div %1=(exp (sub x (max x))) (sum %1))))");
 }
 
-TEST(values_of_rows_are_updated_through_a_copy)
+TEST(values_of_rows_are_updated_in_place)
 {
     const lfuse_value r = lfuse_input(g, "r", F32(4, 1));
 
     lfuse_update(r, lfuse_add(r, sum(matrix("x"))));
-    rig_expect("(rows 4 x 8 1 (t0 (add r (sum x)))) (pointwise 4 x 1 (r t0))");
+    rig_expect("(rows 4 x 8 1 (r (add r (sum x))))");
+}
+
+/* What several rows have in common may be read by another row than the one that stores it. */
+TEST(values_of_several_rows_are_updated_through_a_copy)
+{
+    const lfuse_value x = lfuse_input(g, "x", F32(3, 4, 8)), r = lfuse_input(g, "r", F32(4, 1));
+    const lfuse_value s = rig_reduce(x, LFUSE__REDUCE_SUM, 1, (const int[]){ 2 }, 1);
+
+    lfuse_output(g, "y", lfuse_add(s, r));
+    lfuse_update(r, lfuse_mul(r, lfuse_constant(g, 2)));
+    rig_expect("(rows 3 x 4 x 8 1 (y (add (sum x) r))) (pointwise 4 x 1 (r (mul r 2)))");
 }
 
 TEST(columns_are_updated_behind_the_rows_that_read_them)

@@ -366,4 +366,42 @@ TEST_LOOP(softmax_in_place, 0, FORMS)
     }
 }
 
+/*
+ * Numbers of rows that are replaced by the kernel that reads them, for the elements too, have the bits of those that
+ * are stored elsewhere: of short, long and few rows, along and across memory.
+ */
+TEST_LOOP(numbers_of_rows_in_place, 0, FORMS)
+{
+    static const int64_t shapes[][2] = { { 5, 8 }, { 300, 40 }, { 40, 300 }, { 3, 5000 }, { 5000, 3 }, { 2, 30000 } };
+
+    in_form(_i);
+    for (int i = 0; i < 12; i++) {
+        const int64_t *shape = shapes[i / 2];
+        const int axis = i % 2;
+        lfuse_tensor *tx = waves(2, shape), *ty = tensor(2, shape), *tr = ramp(1, &shape[1 - axis], 1, 0.25f);
+        lfuse_tensor *ts = tensor(1, &shape[1 - axis]);
+        static float sums[30000];
+        const size_t bytes = (size_t)shape[1 - axis] * sizeof *sums;
+        for (int update = 0; update < 2; update++) {
+            lfuse_graph *graph = lfuse_graph_create();
+            const lfuse_value x = lfuse_input(graph, "x", LFUSE_F32, 2, shape);
+            const lfuse_value r = lfuse_input(graph, "r", LFUSE_F32, 1, &shape[1 - axis]);
+            const lfuse_value fresh = lfuse_add(r, lfuse_sum(x, 1, &axis, 0));
+            lfuse_binding b[3] = { BIND("x", tx), BIND("r", tr), BIND("y", ty) };
+            lfuse_output(graph, "y", lfuse_mul(x, axis ? lfuse_unsqueeze(fresh, 1) : fresh));
+            if (update) lfuse_update(r, fresh);
+            else lfuse_output(graph, "s", fresh);
+            lfuse_plan *plan = new_plan(dev, graph, NULL);
+            if (update) OK(lfuse_plan_run(plan, stream, b, 3));
+            else OK(lfuse_plan_run(plan, stream, (lfuse_binding[]){ b[0], b[1], b[2], BIND("s", ts) }, 4));
+            if (update) ck_assert(!memcmp(sums, values(tr), bytes));
+            else memcpy(sums, values(ts), bytes);
+            const float *y = values(ty);
+            for (int64_t k = 0; k < shape[0] * shape[1]; k++)
+                ck_assert(y[k] == wave(k) * sums[axis ? k / shape[1] : k % shape[1]]);
+            drop(plan);
+        }
+    }
+}
+
 TEST_SUITE("run", CK_NOFORK)
