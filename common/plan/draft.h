@@ -357,6 +357,8 @@ typedef struct lfuse__reuse {
 bool lfuse__reuse_recomputes(const lfuse__facts *facts, const lfuse__reuse *r);
 
 /* ---- signature.c: which nodes one kernel can hold ---- */
+/* Gives a node the loop of its own shape. */
+void lfuse__draft_sign_own(lfuse__draft *d, int32_t node);
 /* One kernel computes a node and its operand `producer`, which it reads by `walk`, where they are on one level. */
 bool lfuse__draft_fuses(const lfuse__draft *d, int32_t producer, int32_t node, const lfuse__view *walk);
 /* Sets *loop to the loop of the unit that the node is in. */

@@ -204,6 +204,27 @@ static bool in_region(const lfuse__draft *d, int32_t node)
            (lfuse__draft_pointwise(d, node) && !d->nodes[node].inlined);
 }
 
+/* Whether the region's kernel reduces or scans nothing, and all of its nodes are elements of the loop. */
+static bool is_plain(const lfuse__draft *d, int32_t region)
+{
+    int32_t node;
+
+    for (node = region; node >= 0; node = d->nodes[node].next)
+        if (lfuse__draft_is_root(d, node) || d->nodes[node].signature.row) return false;
+    return d->nodes[region].signature.root >= 0;
+}
+
+/*
+ * Nodes took the signature of a reduction that reads them, or that they read, and did not come to lie in one kernel
+ * with it. Their loop is then that of their own shape, in its order, which the product in front of them has too.
+ */
+static void unsign(lfuse__draft *d, int32_t region)
+{
+    int32_t node;
+
+    for (node = region; node >= 0; node = d->nodes[node].next) lfuse__draft_sign_own(d, node);
+}
+
 lfuse_status lfuse__pass_regions(lfuse__draft *d)
 {
     const int32_t n = d->g->nnodes;
@@ -223,5 +244,7 @@ lfuse_status lfuse__pass_regions(lfuse__draft *d)
         d->nodes[node].next = parent[d->nodes[node].region];
         parent[d->nodes[node].region] = node;
     }
+    for (node = 0; node < n; node++)
+        if (d->nodes[node].region == node && is_plain(d, node)) unsign(d, node);
     return LFUSE_OK;
 }

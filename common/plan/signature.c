@@ -315,6 +315,15 @@ static bool spread_backward(lfuse__draft *d, int32_t *level)
     return any;
 }
 
+void lfuse__draft_sign_own(lfuse__draft *d, int32_t node)
+{
+    lfuse__signature *s = &d->nodes[node].signature;
+
+    s->root = -1;
+    s->row = false;
+    identity(s->frame, lfuse__draft_node(d, node)->rank);
+}
+
 lfuse_status lfuse__pass_signatures(lfuse__draft *d)
 {
     const int32_t n = d->g->nnodes;
@@ -322,11 +331,7 @@ lfuse_status lfuse__pass_signatures(lfuse__draft *d)
     bool more = !(d->disable & LFUSE_NO_ROW_FUSION);
     int i;
 
-    for (node = 0; node < n; node++) {
-        d->nodes[node].signature.root = -1;
-        d->nodes[node].signature.row = false;
-        identity(d->nodes[node].signature.frame, lfuse__draft_node(d, node)->rank);
-    }
+    for (node = 0; node < n; node++) lfuse__draft_sign_own(d, node);
     LFUSE__TRY(sign_reductions(d));
     level = lfuse__arena_array(&d->round, (size_t)n, sizeof *level);
     if (!level) return LFUSE_ERR_MEMORY;

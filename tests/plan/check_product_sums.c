@@ -68,6 +68,34 @@ TEST(walks)
     }
 }
 
+/* A layer, what goes back through its relu, and steps down the gradients of its weights and bias. */
+static void train(lfuse_value x, const char *w_name, const char *b_name, lfuse_value (*next)(lfuse_value y))
+{
+    const lfuse_value w = lfuse_input(g, w_name, F32(256, 256)), b = lfuse_input(g, b_name, F32(256));
+    const lfuse_value y = lfuse_relu(lfuse_add(lfuse_matmul(x, w), b));
+    const lfuse_value dz = lfuse_where(lfuse_gt(y, lfuse_constant(g, 0)), next(y), lfuse_constant(g, 0));
+
+    lfuse_update(w, lfuse_sub(w, lfuse_matmul(lfuse_transpose(x), dz)));
+    lfuse_update(b, lfuse_sub(b, over(dz, 0)));
+}
+
+static lfuse_value back(lfuse_value y)
+{
+    const lfuse_value v = lfuse_input(g, "v", F32(256, 256));
+
+    return lfuse_matmul(lfuse_tanh(lfuse_matmul(y, v)), lfuse_transpose(v));
+}
+
+/* The sum that the bias' gradient is belongs to the kernel of dz alone: the layer's relu stays with its product. */
+TEST(a_step_of_a_layer)
+{
+    on_gpu(LFUSE__PRODUCTS_PORTABLE);
+    train(lfuse_input(g, "x", F32(64, 256)), "w", "b", back);
+    rig_expect("(gemm 64 x 256 x 256 (relu (add acc b))) (gemm 64 x 256 x 256 (tanh acc)) "
+               "(gemm 64 x 256 x 256 (t2 %1=(where (gt t0 0) acc 0)) (b (sub b (sum %1)))) "
+               "(gemm 256 x 256 x 64 (sub w acc))");
+}
+
 TEST(the_sum_alone)
 {
     on_gpu(LFUSE__PRODUCTS_PORTABLE);
