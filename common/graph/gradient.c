@@ -149,10 +149,21 @@ static void mark_paths(lfuse__backward *b, const request *r)
     }
 }
 
+/* Numbers of rows and numbers of columns go with a list of matrices each, and not with each other. */
+static bool goes_with(const lfuse__backward *b, int32_t x, int32_t y)
+{
+    const lfuse__node *a = &b->g->nodes[x], *c = &b->g->nodes[y];
+
+    return !a->list || !c->list || a->rank == c->rank || !a->rank || !c->rank;
+}
+
 void lfuse__gradient_add(lfuse__backward *b, int32_t to, lfuse_value v)
 {
+    lfuse_value sum = {b->g, b->cotangents[to]};
+
     if (v.id < 0) return;
-    if (b->cotangents[to] >= 0) v = lfuse__op_add((lfuse_value){b->g, b->cotangents[to]}, v);
+    if (sum.id >= 0 && !goes_with(b, sum.id, v.id)) sum = lfuse__gradient_expand(b, to, sum);
+    if (sum.id >= 0) v = lfuse__op_add(sum, v);
     if (v.id >= 0) b->cotangents[to] = v.id;
 }
 
