@@ -30,8 +30,8 @@ bench_lfuse_bench_SOURCES = %reldir%/main.c %reldir%/bench.h %reldir%/case.c %re
 	%reldir%/choices.c %reldir%/tune.c %reldir%/suite_first.c %reldir%/first.c %reldir%/first.h \
 	%reldir%/suite_foreach.c %reldir%/suite_optim.c %reldir%/models.c %reldir%/models.h \
 	%reldir%/optim_truth.c %reldir%/optim_truth.h %reldir%/accumulation.c %reldir%/suite_train.c \
-	%reldir%/step_block.c %reldir%/step_block.h %reldir%/step_chain.c %reldir%/step_product.c %reldir%/step_product.h \
-	%reldir%/step_truth.c %reldir%/step_truth.h
+	%reldir%/step_block.c %reldir%/step_block.h %reldir%/step_chain.c %reldir%/step_graph.c %reldir%/step_graph.h \
+	%reldir%/step_product.c %reldir%/step_product.h %reldir%/step_truth.c %reldir%/step_truth.h
 if HAVE_CUDA
 bench_lfuse_bench_SOURCES += %reldir%/native_cuda.c
 endif
@@ -40,9 +40,13 @@ bench_lfuse_bench_SOURCES += %reldir%/native_opencl.c %reldir%/native_opencl.h \
 	%reldir%/native_opencl_buffer.c %reldir%/native_opencl_times.c
 endif
 bench_lfuse_bench_LDADD = bench/liboracle.la bench/libpage.la libfuse_core.la
+noinst_PROGRAMS += bench/losses
+bench_losses_SOURCES = %reldir%/losses.c %reldir%/step_block.c %reldir%/step_block.h %reldir%/step_graph.c \
+	%reldir%/step_graph.h %reldir%/step_product.c %reldir%/step_product.h %reldir%/step_truth.c %reldir%/step_truth.h
+bench_losses_LDADD = bench/liboracle.la libfuse_core.la
 bench_lfuse_info_SOURCES = %reldir%/info.c %reldir%/json.c %reldir%/json.h
 bench_lfuse_info_LDADD = libfuse_core.la
 
 # The same problems in other people's libraries; nothing of it is installed.
-EXTRA_DIST += %reldir%/table.awk %reldir%/peers/harness.py %reldir%/peers/peer_jax.py %reldir%/peers/peer_torch.py \
-	%reldir%/peers/problems.py %reldir%/peers/training.py
+EXTRA_DIST += %reldir%/table.awk %reldir%/peers/harness.py %reldir%/peers/losses_torch.py \
+	%reldir%/peers/peer_jax.py %reldir%/peers/peer_torch.py %reldir%/peers/problems.py %reldir%/peers/training.py

@@ -23,6 +23,7 @@
 
 #include "bench/data.h"
 #include "bench/step_block.h"
+#include "bench/step_graph.h"
 #include "bench/step_truth.h"
 #include "common/base/error.h"
 
@@ -171,20 +172,6 @@ static lfuse_status finish_loss(const step *s, lfuse_value loss)
     return LFUSE_OK;
 }
 
-static lfuse_value mean_square(lfuse_value y, lfuse_value target)
-{
-    return lfuse_mean(lfuse_square(lfuse_sub(y, target)), LFUSE_ALL_AXES, NULL, 0);
-}
-
-/* The mean of -log_softmax(y) at each row's label. */
-static lfuse_value cross_entropy(lfuse_graph *g, lfuse_value y, lfuse_value labels, int64_t batch, int64_t classes)
-{
-    static const int last[1] = {-1};
-    lfuse_value chosen = lfuse_eq(lfuse_unsqueeze(labels, 1), lfuse_index(g, 1, &classes));
-    lfuse_value picked = lfuse_where(chosen, lfuse_log_softmax(y, 1, last), lfuse_constant(g, 0));
-    return lfuse_div(lfuse_neg(lfuse_sum(picked, LFUSE_ALL_AXES, NULL, 0)), lfuse_constant(g, (double)batch));
-}
-
 static lfuse_status chain_layer(step *s, const train *p, int layer, lfuse_value *x)
 {
     const bench_chain *c = &p->chain;
@@ -221,8 +208,8 @@ static lfuse_status build_chain(step *s, const train *p)
         finish(s, x, target);
         return LFUSE_OK;
     }
-    return finish_loss(s, c->end == BENCH_CHAIN_MSE ? mean_square(x, target)
-                                                    : cross_entropy(s->f->graph, x, target, c->batch, CLASSES));
+    return finish_loss(s, c->end == BENCH_CHAIN_MSE ? bench_mean_square(x, target)
+                                                    : bench_cross_entropy(s->f->graph, x, target, c->batch, CLASSES));
 }
 
 /* ---- transformers ---- */
@@ -237,36 +224,12 @@ static lfuse_status block_parameter(step *s, const bench_blocks *b, int block, b
     return parameter(s, name, of.rank, of.shape, of.low, of.high, gradient, value);
 }
 
-/* [batch, tokens, width] as [batch, heads, tokens, width / heads]. */
-static lfuse_value in_heads(lfuse_value x, const bench_blocks *b)
-{
-    static const int axes[4] = {0, 2, 1, 3};
-    return lfuse_permute(lfuse_reshape(x, 4, LFUSE_DIMS(b->batch, b->tokens, b->heads, b->width / b->heads)), axes);
-}
-
-static lfuse_value attention(const step *s, const bench_blocks *b, lfuse_value h, const lfuse_value *p)
-{
-    static const int last[1] = {-1}, axes[4] = {0, 2, 1, 3};
-    lfuse_value q = in_heads(lfuse_matmul(h, p[BENCH_BLOCK_WQ]), b);
-    lfuse_value k = in_heads(lfuse_matmul(h, p[BENCH_BLOCK_WK]), b);
-    lfuse_value v = in_heads(lfuse_matmul(h, p[BENCH_BLOCK_WV]), b);
-    lfuse_value scale = lfuse_constant(s->f->graph, 1 / sqrt((double)b->width / (double)b->heads));
-    lfuse_value shares = lfuse_softmax(lfuse_mul(lfuse_matmul(q, lfuse_transpose(k)), scale), 1, last);
-    lfuse_value mixed = lfuse_permute(lfuse_matmul(shares, v), axes);
-    mixed = lfuse_reshape(mixed, 3, LFUSE_DIMS(b->batch, b->tokens, b->width));
-    return lfuse_add(lfuse_matmul(mixed, p[BENCH_BLOCK_WO]), p[BENCH_BLOCK_BO]);
-}
-
 static lfuse_status build_block(step *s, const bench_blocks *b, int block, lfuse_value *x)
 {
-    lfuse_value p[BENCH_BLOCK_PARAMETERS], h;
+    lfuse_value p[BENCH_BLOCK_PARAMETERS];
     for (int i = 0; i < BENCH_BLOCK_PARAMETERS; i++)
         LFUSE__TRY(block_parameter(s, b, block, (bench_block_parameter)i, &p[i]));
-    h = lfuse_layernorm(*x, 1, p[BENCH_BLOCK_SCALE1], p[BENCH_BLOCK_SHIFT1], BENCH_BLOCK_EPSILON);
-    *x = lfuse_add(*x, attention(s, b, h, p));
-    h = lfuse_layernorm(*x, 1, p[BENCH_BLOCK_SCALE2], p[BENCH_BLOCK_SHIFT2], BENCH_BLOCK_EPSILON);
-    h = lfuse_gelu(lfuse_add(lfuse_matmul(h, p[BENCH_BLOCK_W1]), p[BENCH_BLOCK_B1]));
-    *x = lfuse_add(*x, lfuse_add(lfuse_matmul(h, p[BENCH_BLOCK_W2]), p[BENCH_BLOCK_B2]));
+    *x = bench_block_of(s->f->graph, b, *x, p);
     return LFUSE_OK;
 }
 
@@ -278,7 +241,7 @@ static lfuse_status build_transformer(step *s, const train *p)
     LFUSE__TRY(fixture_tensor(s->f, "target", FIXTURE_INPUT, LFUSE_F32, 3, shape, 1, &target));
     LFUSE__TRY(numbers(s));
     for (int l = 0; l < p->blocks.count; l++) LFUSE__TRY(build_block(s, &p->blocks, l, &x));
-    return finish_loss(s, mean_square(x, target));
+    return finish_loss(s, bench_mean_square(x, target));
 }
 
 /* ---- the layer's step in two plans ---- */

@@ -14,8 +14,8 @@ tests_bench_check_step_SOURCES = %reldir%/check_step.c bench/step_block.c bench/
 	bench/step_product.c bench/step_product.h bench/step_truth.c bench/step_truth.h
 tests_bench_check_step_LDADD = bench/liboracle.la $(TEST_LIBS)
 tests_bench_check_timer_SOURCES = %reldir%/check_timer.c bench/timer.c bench/timer.h
-bench_scripts = %reldir%/choices.sh %reldir%/dense.sh %reldir%/first.sh %reldir%/gemm.sh %reldir%/missing.sh \
-	%reldir%/peers.sh %reldir%/report.sh \
+bench_scripts = %reldir%/choices.sh %reldir%/dense.sh %reldir%/first.sh %reldir%/gemm.sh %reldir%/losses.sh \
+	%reldir%/missing.sh %reldir%/peers.sh %reldir%/report.sh \
 	%reldir%/table.sh %reldir%/train.sh %reldir%/tune.sh %reldir%/unfit.sh
 TESTS += $(bench_scripts)
-EXTRA_DIST += $(bench_scripts)
+EXTRA_DIST += $(bench_scripts) tests/data/losses.txt
