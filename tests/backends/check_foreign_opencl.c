@@ -83,7 +83,65 @@ static void run_on_queue(cl_context context, cl_device_id id, cl_command_queue q
     CL(ReleaseMemObject(out));
 }
 
+/* y = x + 1 and z = 2 w of half as many elements: two kernels in one launch. */
+static lfuse_plan *make_bundle(lfuse_device *device)
+{
+    lfuse_graph *g = new_graph();
+    lfuse_output(g, "y", lfuse_add(lfuse_input(g, "x", F32(N)), lfuse_constant(g, 1)));
+    lfuse_output(g, "z", lfuse_mul(lfuse_input(g, "w", F32(N / 2)), lfuse_constant(g, 2)));
+    lfuse_plan *plan = new_plan(device, g, NULL);
+    ck_assert_msg(strstr(lfuse_plan_text(plan), "(bundle ") != NULL, "%s", lfuse_plan_text(plan));
+    return plan;
+}
+
+enum { X, W, Y, Z, BUFFERS, ROUNDS = 2 };
+
+/* One instance over other buffers in every round: what differs is the buffer alone, as all offsets are 0. */
+static void run_bundle(cl_mem (*buffers)[BUFFERS], cl_command_queue queue, lfuse_device *device)
+{
+    lfuse_stream *stream;
+    lfuse_instance *instance = NULL;
+    OK(lfuse_stream_wrap(device, queue, &stream));
+    objects_own(stream, objects_destroy_stream);
+    lfuse_plan *plan = make_bundle(device);
+    for (int round = 0; round < ROUNDS; round++) {
+        static const char *const names[BUFFERS] = {"x", "w", "y", "z"};
+        lfuse_binding b[BUFFERS];
+        lfuse_tensor *t[BUFFERS];
+        float host[N];
+        for (int k = 0; k < BUFFERS; k++) {
+            t[k] = wrap(device, buffers[round][k], k == X || k == Y ? N : N / 2, 0);
+            OK(lfuse_tensor_fill(t[k], stream, 10 * round + k));
+            b[k] = lfuse_bind_tensor(names[k], t[k]);
+        }
+        if (!round) OK(lfuse_instance_create(plan, stream, b, BUFFERS, &instance));
+        OK(lfuse_instance_run(instance, b, BUFFERS));
+        OK(lfuse_stream_synchronize(stream));
+        OK(lfuse_tensor_read(t[Y], NULL, host));
+        for (int i = 0; i < N; i++) ck_assert_float_eq(host[i], (float)(10 * round + X + 1));
+        OK(lfuse_tensor_read(t[Z], NULL, host));
+        for (int i = 0; i < N / 2; i++) ck_assert_float_eq(host[i], (float)(2 * (10 * round + W)));
+    }
+    lfuse_instance_destroy(instance);
+}
+
 TEST_CASE("opencl", .before = find_devices)
+
+TEST(bundles_follow_buffers)
+{
+    if (!devices) TEST_SKIP("no OpenCL device");
+    for (int d = 0; d < devices; d++) {
+        cl_context context = make_context(ids[d]);
+        cl_command_queue queue = make_queue(context, ids[d], 0);
+        cl_mem buffers[ROUNDS][BUFFERS];
+        for (int i = 0; i < ROUNDS * BUFFERS; i++) buffers[i / BUFFERS][i % BUFFERS] = make_buffer(context);
+        run_bundle(buffers, queue, adopt(context, ids[d]));
+        drop_all();
+        for (int i = 0; i < ROUNDS * BUFFERS; i++) CL(ReleaseMemObject(buffers[i / BUFFERS][i % BUFFERS]));
+        CL(ReleaseCommandQueue(queue));
+        CL(ReleaseContext(context));
+    }
+}
 
 TEST(buffers_and_queues)
 {

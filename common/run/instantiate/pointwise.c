@@ -197,14 +197,14 @@ static bool move_operands(lfuse_instance *in, lfuse__kernel_op *op)
 
     for (i = 0; i < op->k.noperands; i++) {
         lfuse__start_at(in, &op->starts[i], &at);
-        moved = moved || op->g.offsets[i] != at.offset || op->g.addresses[i] != at.address;
+        moved = moved || op->buffers[i] != at.mem || op->g.offsets[i] != at.offset || op->g.addresses[i] != at.address;
         op->buffers[i] = at.mem;
         op->g.offsets[i] = at.offset;
         op->g.addresses[i] = at.address;
     }
     if (op->partials.index < 0) return moved;
     lfuse__memory_at(in, &op->partials, &at);
-    moved = moved || op->g.partials != at.offset;
+    moved = moved || op->buffers[op->nbuffers - 1] != at.mem || op->g.partials != at.offset;
     op->g.partials = at.offset;
     op->buffers[op->nbuffers - 1] = at.mem;
     return moved;
