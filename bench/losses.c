@@ -34,7 +34,7 @@ static double formula(int64_t i, int which)
     return sin(0.37 * x * x + x + which);
 }
 
-/* An input with these contents, of any type. */
+/* An input with these contents, of any type; NULL: zeros. */
 static lfuse_value bind(training *t, const char *name, lfuse_type type, int rank, const int64_t *shape,
                         const void *contents)
 {
@@ -43,8 +43,8 @@ static lfuse_value bind(training *t, const char *name, lfuse_type type, int rank
     snprintf(t->names[at], sizeof t->names[at], "%s", name);
     if (!t->status) t->status = lfuse_tensor_create(t->dev, type, rank, shape, &tensor);
     if (tensor) t->bindings[t->count++] = lfuse_bind_tensor(t->names[at], tensor);
-    if (!t->status) t->status = contents ? lfuse_tensor_write(tensor, t->stream, contents)
-                                         : lfuse_tensor_fill(tensor, t->stream, 0);
+    if (!t->status) t->status = contents ? lfuse_tensor_write(tensor, NULL, contents)
+                                         : lfuse_tensor_fill(tensor, NULL, 0);
     return lfuse_input(t->g, name, type, rank, shape);
 }
 
@@ -61,7 +61,6 @@ static lfuse_value numbers(training *t, const char *name, int rank, const int64_
     }
     for (int64_t i = 0; i < count; i++) x[i] = (float)(offset + scale * formula(i, which));
     const lfuse_value value = bind(t, name, LFUSE_F32, rank, shape, x);
-    if (!t->status) t->status = lfuse_stream_synchronize(t->stream);
     free(x);
     return value;
 }
@@ -97,7 +96,6 @@ static lfuse_value mlp(training *t)
     for (int i = 0; i < BATCH; i++) label[i] = 7 * i % CLASSES;
     const int64_t batch = BATCH;
     lfuse_value x = numbers(t, "x", 2, rows, 0, 1, DATA), labels = bind(t, "labels", LFUSE_I64, 1, &batch, label);
-    if (!t->status) t->status = lfuse_stream_synchronize(t->stream);
     x = lfuse_relu(linear(t, x, IN, WIDTH, 0.4));
     x = lfuse_relu(linear(t, x, WIDTH, WIDTH, 0.2));
     return bench_cross_entropy(t->g, linear(t, x, WIDTH, CLASSES, 0.2), labels, BATCH, CLASSES);
@@ -115,7 +113,6 @@ static lfuse_value embedding(training *t)
     for (int i = 0; i < BATCH; i++) clicked[i] = 3 * i % 7 < 3;
     lfuse_value x = numbers(t, "x", 2, rows, 0, 1, DATA), indices = bind(t, "indices", LFUSE_I64, 2, lookups, index);
     lfuse_value target = bind(t, "target", LFUSE_F32, 2, one, clicked);
-    if (!t->status) t->status = lfuse_stream_synchronize(t->stream);
     lfuse_value found = lfuse_reshape(lfuse_gather(parameter(t, 2, table, 0, 0.5), indices), 2,
                                       LFUSE_DIMS(BATCH, LOOKUPS * WIDTH));
     const lfuse_value parts[2] = {found, x};
@@ -164,8 +161,9 @@ static lfuse_status make_steps(training *t, lfuse_plan *plan, lfuse_tensor *loss
         status = lfuse_instance_run(instance, t->bindings, t->count + 2);
         if (!status) status = lfuse_tensor_read(loss, t->stream, &losses[i]);
     }
+    const lfuse_status done = lfuse_stream_synchronize(t->stream); /* the losses are there, or no longer written */
     lfuse_instance_destroy(instance);
-    return status;
+    return status ? status : done;
 }
 
 static lfuse_status train(training *t, lfuse_value (*network)(training *), float *losses)
