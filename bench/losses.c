@@ -98,10 +98,10 @@ static lfuse_value mlp(training *t)
     lfuse_value x = numbers(t, "x", 2, rows, 0, 1, DATA), labels = bind(t, "labels", LFUSE_I64, 1, &batch, label);
     x = lfuse_relu(linear(t, x, IN, WIDTH, 0.4));
     x = lfuse_relu(linear(t, x, WIDTH, WIDTH, 0.2));
-    return bench_cross_entropy(t->g, linear(t, x, WIDTH, CLASSES, 0.2), labels, BATCH, CLASSES);
+    return lfuse_cross_entropy(linear(t, x, WIDTH, CLASSES, 0.2), 1, labels, lfuse_none(), LFUSE_NO_IGNORED_INDEX, 0,
+                               LFUSE_LOSS_MEAN);
 }
 
-/* The mean of softplus(z) - z target, which is -log of the probability that sigmoid(z) gives the target. */
 static lfuse_value embedding(training *t)
 {
     enum { BATCH = 64, LOOKUPS = 3, ROWS = 50, WIDTH = 8, NUMBERS = 4, HIDDEN = 32 };
@@ -117,8 +117,7 @@ static lfuse_value embedding(training *t)
                                       LFUSE_DIMS(BATCH, LOOKUPS * WIDTH));
     const lfuse_value parts[2] = {found, x};
     lfuse_value h = lfuse_relu(linear(t, lfuse_concat(2, parts, 1), LOOKUPS * WIDTH + NUMBERS, HIDDEN, 0.3));
-    lfuse_value z = linear(t, h, HIDDEN, 1, 0.3);
-    return lfuse_mean(lfuse_sub(lfuse_softplus(z), lfuse_mul(z, target)), LFUSE_ALL_AXES, NULL, 0);
+    return lfuse_binary_cross_entropy_with_logits(linear(t, h, HIDDEN, 1, 0.3), target, lfuse_none(), LFUSE_LOSS_MEAN);
 }
 
 static lfuse_value transformer(training *t)
@@ -131,7 +130,7 @@ static lfuse_value transformer(training *t)
         const bench_block_shape of = bench_block_shape_of(&b, (bench_block_parameter)i);
         p[i] = parameter(t, of.rank, of.shape, (of.low + of.high) / 2, (of.high - of.low) / 2);
     }
-    return bench_mean_square(bench_block_of(t->g, &b, x, p), target);
+    return lfuse_mse_loss(bench_block_of(t->g, &b, x, p), target, LFUSE_LOSS_MEAN);
 }
 
 /* ---- steps ---- */

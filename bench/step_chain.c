@@ -60,7 +60,8 @@ static lfuse_status pass_create(pass *p, const bench_chain *c)
     *p = (pass){.c = c};
     for (int l = 0; l <= c->layers; l++) room &= values_create(&p->a[l], c->batch * c->widths[l]);
     for (int l = 0; l < c->layers; l++) room &= (p->open[l] = calloc((size_t)(c->batch * c->widths[l + 1]), 1)) != NULL;
-    room &= values_create(&p->dy, c->batch * width) & values_create(&p->dz, c->batch * width);
+    room &= values_create(&p->dy, c->batch * width);
+    room &= values_create(&p->dz, c->batch * width);
     p->w = malloc((size_t)(width * width) * sizeof *p->w);
     if (!room || !p->w)
         return lfuse__error(LFUSE_ERR_MEMORY, "out of memory for a step of %lld rows", (long long)c->batch);

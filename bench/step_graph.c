@@ -3,19 +3,6 @@
 
 #include <math.h>
 
-lfuse_value bench_mean_square(lfuse_value y, lfuse_value target)
-{
-    return lfuse_mean(lfuse_square(lfuse_sub(y, target)), LFUSE_ALL_AXES, NULL, 0);
-}
-
-lfuse_value bench_cross_entropy(lfuse_graph *g, lfuse_value y, lfuse_value labels, int64_t batch, int64_t classes)
-{
-    static const int last[1] = {-1};
-    lfuse_value chosen = lfuse_eq(lfuse_unsqueeze(labels, 1), lfuse_index(g, 1, &classes));
-    lfuse_value picked = lfuse_where(chosen, lfuse_log_softmax(y, 1, last), lfuse_constant(g, 0));
-    return lfuse_div(lfuse_neg(lfuse_sum(picked, LFUSE_ALL_AXES, NULL, 0)), lfuse_constant(g, (double)batch));
-}
-
 /* [batch, tokens, width] as [batch, heads, tokens, width / heads]. */
 static lfuse_value in_heads(lfuse_value x, const bench_blocks *b)
 {

@@ -208,8 +208,10 @@ static lfuse_status build_chain(step *s, const train *p)
         finish(s, x, target);
         return LFUSE_OK;
     }
-    return finish_loss(s, c->end == BENCH_CHAIN_MSE ? bench_mean_square(x, target)
-                                                    : bench_cross_entropy(s->f->graph, x, target, c->batch, CLASSES));
+    return finish_loss(s, c->end == BENCH_CHAIN_MSE
+                              ? lfuse_mse_loss(x, target, LFUSE_LOSS_MEAN)
+                              : lfuse_cross_entropy(x, 1, target, lfuse_none(), LFUSE_NO_IGNORED_INDEX, 0,
+                                                    LFUSE_LOSS_MEAN));
 }
 
 /* ---- transformers ---- */
@@ -241,7 +243,7 @@ static lfuse_status build_transformer(step *s, const train *p)
     LFUSE__TRY(fixture_tensor(s->f, "target", FIXTURE_INPUT, LFUSE_F32, 3, shape, 1, &target));
     LFUSE__TRY(numbers(s));
     for (int l = 0; l < p->blocks.count; l++) LFUSE__TRY(build_block(s, &p->blocks, l, &x));
-    return finish_loss(s, bench_mean_square(x, target));
+    return finish_loss(s, lfuse_mse_loss(x, target, LFUSE_LOSS_MEAN));
 }
 
 /* ---- the layer's step in two plans ---- */
