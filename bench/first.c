@@ -15,6 +15,10 @@ lfuse_status bench_first_parse(const char *problem, bench_first *p)
     long long a = 0, b = 0, c = 0;
     int end = 0;
     memset(p, 0, sizeof *p);
+    if (!strncmp(problem, "first:train:", 12)) {
+        p->kind = BENCH_FIRST_TRAIN, p->train = problem + 6;
+        return bench_train_check(p->train);
+    }
     if (sscanf(problem, "first:gemm:%lldx%lldx%lld%n", &a, &b, &c, &end) == 3 && !problem[end]) {
         p->kind = BENCH_FIRST_GEMM, p->m = a, p->n = b, p->k = c;
     } else if (sscanf(problem, "first:pointwise:%lld%n", &a, &end) == 1 && !problem[end]) {
@@ -28,8 +32,8 @@ lfuse_status bench_first_parse(const char *problem, bench_first *p)
     }
     if (a > 0 && b > 0 && c > 0 && a <= 1 << 24 && b <= 1 << 14 && c <= 1 << 14) return LFUSE_OK;
     return lfuse__error(LFUSE_ERR_INVALID, "%s: expected first:gemm:<m>x<n>x<k>, first:pointwise:<elements>, or "
-                        "first:dense:L<1-%d>:H<width>:B<1-%d>, first:batch:... of the same", problem, MOST_LAYERS,
-                        MOST_ROWS);
+                        "first:dense:L<1-%d>:H<width>:B<1-%d>, first:batch:... of the same, or first:train:...",
+                        problem, MOST_LAYERS, MOST_ROWS);
 }
 
 /* ---- the work ---- */
@@ -165,7 +169,21 @@ static lfuse_status measure(work *w, bench_first_figures *f)
     return verify(w, &f->ok);
 }
 
-lfuse_status bench_first_run(const char *device, const bench_first *p, bench_first_figures *f)
+static lfuse_status run_train(const char *device, const bench_first *p, bench_first_figures *f)
+{
+    bench_device d = {.named = true};
+    const double start = bench_now_us();
+    lfuse_status status = lfuse_device_open(device, &d.dev);
+    f->open_us = bench_now_us() - start;
+    if (!status) status = lfuse_device_get_info(d.dev, &d.info);
+    if (!status) status = lfuse_stream_create(d.dev, &d.stream);
+    if (!status) status = bench_train_first(&d, p->train, f);
+    lfuse_stream_destroy(d.stream);
+    lfuse_device_close(d.dev);
+    return status;
+}
+
+static lfuse_status run_tensors(const char *device, const bench_first *p, bench_first_figures *f)
 {
     const int64_t most = p->m * p->n > p->m * p->k ? p->m * p->n : p->m * p->k;
     work w = {.p = p, .host = malloc((size_t)(most > p->k * p->n ? most : p->k * p->n) * sizeof(float))};
@@ -181,4 +199,9 @@ lfuse_status bench_first_run(const char *device, const bench_first *p, bench_fir
     lfuse_device_close(w.dev);
     free(w.host);
     return status;
+}
+
+lfuse_status bench_first_run(const char *device, const bench_first *p, bench_first_figures *f)
+{
+    return p->kind == BENCH_FIRST_TRAIN ? run_train(device, p, f) : run_tensors(device, p, f);
 }

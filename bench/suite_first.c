@@ -194,6 +194,7 @@ static lfuse_status perform(bench_device *d, const char *problem, const char *on
 }
 
 static const char *const problems[] = {"first:pointwise:4096", "first:gemm:64x64x64", "first:gemm:2048x2048x2048",
-                                       "first:dense:L8:H512:B64", "first:batch:L8:H512:B64", NULL};
+                                       "first:dense:L8:H512:B64", "first:batch:L8:H512:B64", "first:train:L8:H512:B64",
+                                       NULL};
 static const char *const quick[] = {"first:pointwise:4096", "first:gemm:64x64x64", NULL};
 const bench_suite bench_suite_first = {.name = "first", .problems = problems, .quick = quick, .perform = perform};

@@ -22,6 +22,7 @@
 #include <string.h>
 
 #include "bench/data.h"
+#include "bench/first.h"
 #include "bench/step_block.h"
 #include "bench/step_graph.h"
 #include "bench/step_truth.h"
@@ -101,8 +102,9 @@ static void count_blocks(train *p)
     p->multiplications = 3 * b->count * rows * (12 * width * width + 2 * (double)b->tokens * width);
 }
 
-static lfuse_status parse(const bench_device *d, const char *problem, train *p)
+static lfuse_status parse(const char *problem, train *p)
 {
+    *p = (train){.parameters = 0};
     if (!strcmp(problem, "train:digits")) {
         p->kind = TRAIN_DIGITS;
         p->chain = (bench_chain){.layers = 2, .batch = 64, .widths = {64, 128, CLASSES}, .end = BENCH_CHAIN_CLASSES};
@@ -112,6 +114,12 @@ static lfuse_status parse(const bench_device *d, const char *problem, train *p)
                             problem, BENCH_STEP_LAYERS, BENCH_MOST_BLOCKS);
     if (p->kind == TRAIN_TRANSFORMER) count_blocks(p);
     else count_chain(p);
+    return LFUSE_OK;
+}
+
+static lfuse_status read_problem(const bench_device *d, const char *problem, train *p)
+{
+    LFUSE__TRY(parse(problem, p));
     if (d->info.kind == LFUSE_DEVICE_CPU && !d->named && p->multiplications > most_on_cpu)
         return lfuse__error(LFUSE_ERR_UNSUPPORTED, "these are many multiplications for a CPU; --case runs it anyway");
     return LFUSE_OK;
@@ -381,18 +389,27 @@ static double bytes_of(const fixture *f, const train *p)
     return bytes;
 }
 
-static lfuse_status prepare(bench_device *d, const char *problem, bench_case *c)
+/* The problem on the device, with what its step computes; the case owns it. */
+static lfuse_status make_fixture(bench_device *d, train *p, int most_sets, bench_case *c, fixture **made)
 {
-    train p = {.parameters = 0};
     fixture *f;
-    LFUSE__TRY(parse(d, problem, &p));
     LFUSE__TRY(fixture_create(d, &f));
     c->shared = f;
     c->destroy = fixture_destroy;
-    LFUSE__TRY(build(f, &p));
-    bench_choose_sets(d, c, fixture_bytes(f), MOST_SETS);
-    LFUSE__TRY(fixture_upload(f, c->nsets));
-    LFUSE__TRY(find_truth(f, &p));
+    LFUSE__TRY(build(f, p));
+    bench_choose_sets(d, c, fixture_bytes(f), most_sets);
+    LFUSE__TRY(fixture_upload(f, most_sets < c->nsets ? most_sets : c->nsets));
+    LFUSE__TRY(find_truth(f, p));
+    *made = f;
+    return LFUSE_OK;
+}
+
+static lfuse_status prepare(bench_device *d, const char *problem, bench_case *c)
+{
+    train p;
+    fixture *f;
+    LFUSE__TRY(read_problem(d, problem, &p));
+    LFUSE__TRY(make_fixture(d, &p, MOST_SETS, c, &f));
     LFUSE__TRY(add_variants(f, c, &p));
     for (int i = 0; i < c->nvariants; i++) {
         c->variants[i].bytes = bytes_of(f, &p);
@@ -400,6 +417,33 @@ static lfuse_status prepare(bench_device *d, const char *problem, bench_case *c)
         c->variants[i].operands = LFUSE_F32;
     }
     return LFUSE_OK;
+}
+
+lfuse_status bench_train_check(const char *problem)
+{
+    train p;
+    return parse(problem, &p);
+}
+
+lfuse_status bench_train_first(bench_device *d, const char *problem, bench_first_figures *figures)
+{
+    lfuse_device_counters before, after;
+    bench_case c = {.nsets = 1};
+    train p;
+    fixture *f;
+    LFUSE__TRY(parse(problem, &p));
+    lfuse_status status = make_fixture(d, &p, 1, &c, &f);
+    if (!status) status = lfuse_device_get_counters(d->dev, &before);
+    if (!status) status = fixture_variant(f, &c, "first", NULL);
+    if (!status) status = lfuse_device_get_counters(d->dev, &after);
+    if (!status) {
+        figures->first_us = c.variants[0].first_us;
+        figures->build_us = (double)(after.build_us - before.build_us);
+        figures->compiles = after.compiles - before.compiles;
+        figures->ok = c.variants[0].ok;
+    }
+    bench_case_destroy(&c);
+    return status;
 }
 
 static const char *const problems[] = {

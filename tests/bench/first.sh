@@ -8,7 +8,8 @@ mkdir "$work/places"
 export TMPDIR="$work/places"
 runs()
 {
-    "$bench" --device all --quick --json "$work/figures" --case first:gemm:9x7x5 --case first:batch:L2:H6:B4
+    "$bench" --device all --quick --json "$work/figures" --case first:gemm:9x7x5 --case first:batch:L2:H6:B4 \
+        --case first:train:L2:H6:B4
 }
 of_each_device() # case, variant
 {
@@ -21,8 +22,8 @@ nothing_left()
 }
 wrong() # all of them, in a machine without a place for caches
 {
-    ! TMPDIR="$work/nowhere" "$bench" --quick --case first:gemm:9x7 --case first:dense:L17:H8:B8 --case first:gemm:9x7x5 \
-        > "$work/said" 2>&1
+    ! TMPDIR="$work/nowhere" "$bench" --quick --case first:gemm:9x7 --case first:dense:L17:H8:B8 \
+        --case first:train:L17:H8:B8 --case first:gemm:9x7x5 > "$work/said" 2>&1
 }
 said() # words
 {
@@ -40,11 +41,13 @@ else
     ok "with empty caches" of_each_device first:gemm:9x7x5 cold
     ok "and with full ones" of_each_device first:gemm:9x7x5 disk
     ok "of a plan for several sizes, too" of_each_device first:batch:L2:H6:B4 cold
+    ok "of a training step, too" of_each_device first:train:L2:H6:B4 disk
     ok "their folders are gone" nothing_left
     ok "they are in a report" reported
     ok "what cannot be is an error" wrong
     ok "a problem that is none" said "first:gemm:9x7: expected first:gemm:"
     ok "a layer too many" said "first:dense:L17:H8:B8: expected first:gemm:"
+    ok "a layer too many of a training" said "train:L17:H8:B8: expected train:"
     ok "no place for caches" said "nowhere/lfuse-first-.*: No such file"
 fi
 done_testing
