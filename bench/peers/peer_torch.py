@@ -372,8 +372,9 @@ class Training:
                 p.grad = g
         else:
             self.optimizer.zero_grad(set_to_none=True)
-            self.loss = self.work(self.x, self.target, *self.members)
-            self.loss.backward()
+            loss = self.work(self.x, self.target, *self.members)
+            loss.backward()
+            self.loss = loss.detach()  # what backward ran through must not live until a capture
         self.optimizer.step()
 
     def result(self, problem, x, target):
