@@ -43,8 +43,8 @@ void lfuse__optim_states_of(const lfuse__optim_form *form, lfuse__optim_states *
  * The shape of the parameter, or of what stands beside it: a parameter without axes is a vector of one element, and one
  * row where the rule looks at matrices; what is one for a member, a row or a column has the extent 1 where it repeats.
  */
-static lfuse_value seen(const lfuse__optim_form *form, const lfuse__optim_values *v, lfuse_value x,
-                        const lfuse__optim_state *state)
+static lfuse_value to_rule_shape(const lfuse__optim_form *form, const lfuse__optim_values *v, lfuse_value x,
+                                 const lfuse__optim_state *state)
 {
     const int least = form->rule->matrices ? 2 : 1;
     lfuse_size shape[LFUSE_MAX_RANK];
@@ -61,7 +61,7 @@ static lfuse_value seen(const lfuse__optim_form *form, const lfuse__optim_values
     return lfuse__build_reshape(x.graph, call, x.id, rank, shape);
 }
 
-lfuse_value lfuse__optim_whole(const lfuse__optim_values *v, lfuse_value input, lfuse_value x)
+lfuse_value lfuse__optim_to_input_shape(const lfuse__optim_values *v, lfuse_value input, lfuse_value x)
 {
     lfuse__node to;
 
@@ -105,7 +105,7 @@ static lfuse_value norm_of(const lfuse__optim_form *form, const lfuse__optim_val
 /* The gradient as the rule shall see it. */
 static lfuse_value gradient(const lfuse__optim_form *form, const lfuse__optim_values *v, lfuse_graph *g)
 {
-    lfuse_value d = seen(form, v, lfuse__optim_unscaled(form, v->g, v->grad_scale), NULL);
+    lfuse_value d = to_rule_shape(form, v, lfuse__optim_unscaled(form, v->g, v->grad_scale), NULL);
 
     if (form->clip == LFUSE_CLIP_VALUE) {
         d = lfuse_clamp(d, lfuse_neg(v->clip_limit), v->clip_limit);
@@ -129,7 +129,7 @@ void lfuse__optim_store_value(const lfuse__optim_form *form, lfuse_value counts,
 static void store(const lfuse__optim_form *form, const lfuse__optim_values *v, lfuse_value input, lfuse_value value,
                   lfuse_type type)
 {
-    lfuse__optim_store_value(form, v->counts, input, lfuse__optim_whole(v, input, value), type);
+    lfuse__optim_store_value(form, v->counts, input, lfuse__optim_to_input_shape(v, input, value), type);
 }
 
 lfuse_value lfuse__optim_apply(const lfuse__optim_form *form, const lfuse__optim_values *v, lfuse_value *product)
@@ -145,12 +145,12 @@ lfuse_value lfuse__optim_apply(const lfuse__optim_form *form, const lfuse__optim
     for (i = 0; i < LFUSE__HYPER_COUNT; i++) s.h[i] = v->h[i];
     for (i = 0; of[i].name; i++) {
         if (!lfuse__rule_has(&of[i], form->switches)) continue;
-        s.old[i] = seen(form, v, lfuse_cast(v->states[k], s.type), &states.state[k]);
+        s.old[i] = to_rule_shape(form, v, lfuse_cast(v->states[k], s.type), &states.state[k]);
         k++;
     }
     if (form->switches & LFUSE_OPTIM_MASTERS) master = v->states[k++];
     if (form->switches & LFUSE_OPTIM_AVERAGE) average = v->states[k];
-    s.p = seen(form, v, lfuse_cast(master, s.type), NULL);
+    s.p = to_rule_shape(form, v, lfuse_cast(master, s.type), NULL);
     if (form->rule->matrices) look_at_matrices(v, &s);
     s.grad = gradient(form, v, s.g);
     fresh = form->rule->step(&s);
@@ -163,7 +163,7 @@ lfuse_value lfuse__optim_apply(const lfuse__optim_form *form, const lfuse__optim
         }
     if (form->switches & LFUSE_OPTIM_MASTERS) store(form, v, master, fresh, s.type);
     if (form->switches & LFUSE_OPTIM_AVERAGE)
-        store(form, v, average, lfuse__rule_moment(seen(form, v, average, NULL), fresh, v->h[LFUSE__HYPER_ema_decay]),
-              s.type);
+        store(form, v, average,
+              lfuse__rule_moment(to_rule_shape(form, v, average, NULL), fresh, v->h[LFUSE__HYPER_ema_decay]), s.type);
     return fresh;
 }

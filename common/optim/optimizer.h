@@ -67,7 +67,7 @@ typedef struct lfuse__optim_values {
  */
 lfuse_value lfuse__optim_apply(const lfuse__optim_form *form, const lfuse__optim_values *values, lfuse_value *product);
 /* Returns a value as it is computed in the shape of the input that it is stored in. */
-lfuse_value lfuse__optim_whole(const lfuse__optim_values *values, lfuse_value input, lfuse_value value);
+lfuse_value lfuse__optim_to_input_shape(const lfuse__optim_values *values, lfuse_value input, lfuse_value value);
 /* Returns a gradient in the type that is computed in, and without its scale. */
 lfuse_value lfuse__optim_unscaled(const lfuse__optim_form *form, lfuse_value stored, lfuse_value grad_scale);
 /* Updates an input of a type. Where a step may not count, what is stored then is what was there. */

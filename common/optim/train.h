@@ -56,13 +56,13 @@ struct lfuse_training {
     lfuse__train_group *groups;
     lfuse_tensor *loss;
     lfuse_tensor *steps;   /* i64 of rank 0 */
-    lfuse_tensor *spoiled; /* the same: the number of the first step whose loss is not finite; 0: there is none */
+    lfuse_tensor *nonfinite; /* i64: the number of the first step whose loss is not finite; 0: there is none */
     lfuse_tensor *scale, *tracker; /* of loss scaling: f32, i64; NULL: there is none */
     lfuse__train_plan plans[2];    /* of each micro-batch but the last, which may be none, and of the last */
     lfuse_binding *bindings;       /* of the step at work */
     int binding_room;
     int micro;             /* micro-batches of the present step so far */
-    double adds;           /* whether sums of gradients are added to, not begun: 0 or 1 */
+    double accumulate;     /* whether sums of gradients are added to, not begun: 0 or 1 */
     double t;              /* the number of the step, where the host counts */
     lfuse__train_entry *entries;
     int nentries;

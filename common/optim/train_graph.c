@@ -13,7 +13,7 @@ typedef struct builder {
     lfuse_graph *g;
     lfuse__train_plan *plan;
     bool last;
-    lfuse_value loss, steps, next, spoiled; /* next: the number of this step */
+    lfuse_value loss, steps, next, nonfinite; /* next: the number of this step */
     lfuse_value scale, tracker, found;      /* of loss scaling; found: f32, 1 where a gradient is not finite */
     lfuse_value *inputs, *gradients;        /* [parameters] */
 } builder;
@@ -78,7 +78,7 @@ static void declare(builder *b)
     }
     b->steps = bound_tensor(b, "training.steps", t->steps);
     b->next = lfuse_add(b->steps, lfuse_constant(b->g, 1));
-    b->spoiled = bound_tensor(b, "training.spoiled", t->spoiled);
+    b->nonfinite = bound_tensor(b, "training.nonfinite", t->nonfinite);
     if (!lfuse__train_scales(t)) return;
     b->scale = bound_tensor(b, "training.loss_scale", t->scale);
     if (b->last) b->tracker = bound_tensor(b, "training.growth_tracker", t->tracker);
@@ -87,11 +87,11 @@ static void declare(builder *b)
 static void report_loss(builder *b)
 {
     const lfuse_value bad = lfuse_logical_not(lfuse_isfinite(b->loss));
-    const lfuse_value first = lfuse_logical_and(bad, lfuse_eq(b->spoiled, lfuse_constant(b->g, 0)));
+    const lfuse_value first = lfuse_logical_and(bad, lfuse_eq(b->nonfinite, lfuse_constant(b->g, 0)));
 
     lfuse_output(b->g, "training.loss", b->loss);
     hold(b, (lfuse__train_slot){ .tensor = b->t->loss });
-    lfuse_update(b->spoiled, lfuse_where(first, b->next, b->spoiled));
+    lfuse_update(b->nonfinite, lfuse_where(first, b->next, b->nonfinite));
 }
 
 /* What the loss is multiplied by: the scale, over the number of micro-batches. */
@@ -108,18 +108,18 @@ static void differentiate(builder *b)
 {
     const lfuse_type wide = lfuse__wide_type((lfuse_type)b->g->nodes[b->loss.id].type);
     const lfuse_value y = lfuse_cast(b->loss, wide), seed = seed_of(b, wide);
-    lfuse_value adds = lfuse_none(), sum;
+    lfuse_value accumulate = lfuse_none(), sum;
     char name[LFUSE__MAX_NAME + 1];
     int i;
 
     lfuse_gradients(1, &y, &seed, LFUSE_GRADIENT_CONNECTED, b->t->nparameters, b->inputs, b->gradients);
     if (b->t->options.micro_batches < 2) return;
-    adds = lfuse_ne(bound_number(b, "training.adds", &b->t->adds), lfuse_constant(b->g, 0));
+    accumulate = lfuse_ne(bound_number(b, "training.accumulate", &b->t->accumulate), lfuse_constant(b->g, 0));
     for (i = 0; i < b->t->nparameters; i++) {
         const lfuse__train_parameter *p = &b->t->parameters[i];
         const lfuse_value now = lfuse_cast(b->gradients[i], p->sum->type);
         sum = bound_tensor(b, state_name(name, p->name, "sum", i, LFUSE_RULE_STATES), p->sum);
-        b->gradients[i] = lfuse_where(adds, lfuse_add(sum, now), now);
+        b->gradients[i] = lfuse_where(accumulate, lfuse_add(sum, now), now);
         if (!b->last) lfuse_update(sum, b->gradients[i]);
     }
 }

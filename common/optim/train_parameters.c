@@ -38,7 +38,7 @@ static lfuse_status check_tensor(const lfuse_training *t, const char *name, cons
     return LFUSE_OK;
 }
 
-static lfuse_status take_parameter(lfuse_training *t, const lfuse_graph *g, const bool *leads, int i,
+static lfuse_status take_parameter(lfuse_training *t, const lfuse_graph *g, const bool *reaches_loss, int i,
                                    const lfuse_training_parameter *given)
 {
     lfuse__train_parameter *p = &t->parameters[i];
@@ -61,7 +61,8 @@ static lfuse_status take_parameter(lfuse_training *t, const lfuse_graph *g, cons
         return lfuse__error(LFUSE_ERR_TYPE, "parameter \"%s\" is %s, which is not floating", name->text,
                             lfuse_type_name((lfuse_type)n->type));
     if (name->update >= 0) return lfuse__error(LFUSE_ERR_INVALID, "the graph updates \"%s\" itself", name->text);
-    if (!leads[name->node]) return lfuse__error(LFUSE_ERR_INVALID, "the loss does not depend on \"%s\"", name->text);
+    if (!reaches_loss[name->node])
+        return lfuse__error(LFUSE_ERR_INVALID, "the loss does not depend on \"%s\"", name->text);
     for (k = 0; k < i; k++)
         if (t->parameters[k].node == name->node)
             return lfuse__error(LFUSE_ERR_NAME, "parameter \"%s\" is given twice", name->text);
@@ -74,37 +75,37 @@ static lfuse_status take_parameter(lfuse_training *t, const lfuse_graph *g, cons
     return LFUSE_OK;
 }
 
-/* leads[node]: the loss is computed from it. Operands come before what is made of them. */
-static void find_leads(const lfuse_graph *g, int32_t loss, bool *leads)
+/* reaches_loss[node]: the loss is computed from it. Operands come before what is made of them. */
+static void find_reaching(const lfuse_graph *g, int32_t loss, bool *reaches_loss)
 {
     int32_t node;
     int i;
 
-    leads[loss] = true;
+    reaches_loss[loss] = true;
     for (node = loss; node >= 0; node--)
-        for (i = 0; leads[node] && i < g->nodes[node].nin; i++) leads[g->nodes[node].in[i]] = true;
+        for (i = 0; reaches_loss[node] && i < g->nodes[node].nin; i++) reaches_loss[g->nodes[node].in[i]] = true;
 }
 
 lfuse_status lfuse__train_take_parameters(lfuse_training *t, const lfuse_graph *g, lfuse_value loss, int count,
                                           const lfuse_training_parameter *parameters)
 {
-    bool *leads;
+    bool *reaches_loss;
     lfuse_status status = LFUSE_OK;
     int i;
 
     if (count < 1) return lfuse__error(LFUSE_ERR_INVALID, "a training of %d parameters", count);
     t->parameters = calloc((size_t)count, sizeof *t->parameters);
-    leads = calloc((size_t)g->nnodes, sizeof *leads);
-    if (!t->parameters || !leads) {
-        free(leads);
+    reaches_loss = calloc((size_t)g->nnodes, sizeof *reaches_loss);
+    if (!t->parameters || !reaches_loss) {
+        free(reaches_loss);
         return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%d parameters)", count);
     }
-    find_leads(g, loss.id, leads);
+    find_reaching(g, loss.id, reaches_loss);
     for (i = 0; i < count && !status; i++) {
         t->nparameters = i + 1;
-        status = take_parameter(t, g, leads, i, &parameters[i]);
+        status = take_parameter(t, g, reaches_loss, i, &parameters[i]);
     }
-    free(leads);
+    free(reaches_loss);
     return status;
 }
 

@@ -44,7 +44,7 @@ static lfuse_status make_memory(lfuse_training *t, lfuse_type loss)
 
     LFUSE__TRY(make_number(t, loss, &t->loss));
     LFUSE__TRY(make_number(t, LFUSE_I64, &t->steps));
-    LFUSE__TRY(make_number(t, LFUSE_I64, &t->spoiled));
+    LFUSE__TRY(make_number(t, LFUSE_I64, &t->nonfinite));
     if (lfuse__train_scales(t)) {
         LFUSE__TRY(make_number(t, LFUSE_F32, &t->scale));
         LFUSE__TRY(make_number(t, LFUSE_I64, &t->tracker));
@@ -132,7 +132,7 @@ void lfuse__train_states_free(lfuse_training *t)
     for (i = 0; i < t->ngroups && t->groups; i++) lfuse__tensor_release(t->groups[i].product);
     lfuse__tensor_release(t->loss);
     lfuse__tensor_release(t->steps);
-    lfuse__tensor_release(t->spoiled);
+    lfuse__tensor_release(t->nonfinite);
     lfuse__tensor_release(t->scale);
     lfuse__tensor_release(t->tracker);
 }
@@ -209,7 +209,7 @@ static lfuse_status fill(lfuse_training *t, lfuse_stream *s)
     if (t->scale) LFUSE__TRY(lfuse__tensor_fill(t->scale, s, t->scaling.initial));
     if (t->tracker) LFUSE__TRY(lfuse__tensor_fill(t->tracker, s, 0));
     LFUSE__TRY(lfuse__tensor_fill(t->loss, s, 0));
-    LFUSE__TRY(lfuse__tensor_fill(t->spoiled, s, 0));
+    LFUSE__TRY(lfuse__tensor_fill(t->nonfinite, s, 0));
     LFUSE__TRY(lfuse__tensor_fill(t->steps, s, 0));
     return lfuse__stream_sync(s);
 }

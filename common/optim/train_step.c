@@ -66,7 +66,7 @@ static lfuse_status step(lfuse_training *t, lfuse_stream *stream, const lfuse_bi
     int i, n;
 
     if (count < 0) return lfuse__error(LFUSE_ERR_INVALID, "%d bindings", count);
-    t->adds = t->micro > 0;
+    t->accumulate = t->micro > 0;
     t->t = before + 1;
     status = bind(t, plan, bindings, count, &n);
     if (!status) status = lfuse__plan_run_after(plan->plan, stream, t->bindings, n, NULL, NULL);
@@ -85,13 +85,13 @@ lfuse_status lfuse__train_step(lfuse_training *t, lfuse_stream *stream, const lf
 
 lfuse_status lfuse__train_check(lfuse_training *t, lfuse_stream *stream)
 {
-    int64_t spoiled;
+    int64_t nonfinite;
 
     LFUSE__TRY(lfuse__stream_usable(stream));
     LFUSE__TRY(lfuse__stream_same_device(stream, t->dev, "the training"));
     LFUSE__TRY(lfuse__stream_settle(stream));
-    LFUSE__TRY(lfuse__tensor_read(t->spoiled, NULL, &spoiled));
-    if (!spoiled) return LFUSE_OK;
-    LFUSE__TRY(lfuse__tensor_fill(t->spoiled, NULL, 0));
-    return lfuse__error(LFUSE_ERR_NONFINITE, "the loss of step %" PRId64 " was infinite or not a number", spoiled);
+    LFUSE__TRY(lfuse__tensor_read(t->nonfinite, NULL, &nonfinite));
+    if (!nonfinite) return LFUSE_OK;
+    LFUSE__TRY(lfuse__tensor_fill(t->nonfinite, NULL, 0));
+    return lfuse__error(LFUSE_ERR_NONFINITE, "the loss of step %" PRId64 " was infinite or not a number", nonfinite);
 }

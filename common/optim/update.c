@@ -280,7 +280,7 @@ lfuse_value lfuse_rule_update(lfuse_rule rule, unsigned switches, const lfuse_ru
     u.g->nested++;
     if (take_parameter(&u, rule, switches) && take_numbers(&u, rule) && take_states(&u)) {
         fresh = lfuse__optim_apply(&u.form, &u.v, &product);
-        fresh = lfuse__optim_whole(&u.v, u.v.p, lfuse_cast(fresh, u.form.parameter));
+        fresh = lfuse__optim_to_input_shape(&u.v, u.v.p, lfuse_cast(fresh, u.form.parameter));
     }
     u.g->nested--;
     return fresh.id < 0 || u.g->status ? LFUSE__POISONED(u.g) : fresh;
