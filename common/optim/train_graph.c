@@ -77,7 +77,8 @@ static void declare(builder *b)
         b->plan->slots[b->g->nodes[t->parameters[i].node].name].tensor = t->parameters[i].tensor;
     }
     b->steps = bound_tensor(b, "training.steps", t->steps);
-    b->next = lfuse_add(b->steps, lfuse_constant(b->g, 1));
+    /* Not what the count becomes, which lies in memory: what is computed of that waits for a launch. */
+    b->next = lfuse_sub(b->steps, lfuse_constant(b->g, -1));
     b->nonfinite = bound_tensor(b, "training.nonfinite", t->nonfinite);
     if (!lfuse__train_scales(t)) return;
     b->scale = bound_tensor(b, "training.loss_scale", t->scale);
@@ -213,7 +214,7 @@ static void update(builder *b)
         for (i = 0; i < t->nparameters; i++)
             if (t->parameters[i].group == group) update_parameter(b, i, v);
     }
-    lfuse_update(b->steps, counted(b, b->next, b->steps));
+    lfuse_update(b->steps, counted(b, lfuse_add(b->steps, lfuse_constant(b->g, 1)), b->steps));
     if (b->scale.graph) update_scale(b);
 }
 

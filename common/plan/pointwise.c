@@ -72,7 +72,46 @@ static bool joins_reader(lfuse__draft *d, int32_t node)
     return !d->nodes[node].signature.row && stored_operands(d, node) <= 1;
 }
 
-static bool inlines(lfuse__draft *d, int32_t node)
+/*
+ * A number in device memory is computed by each element that reads it, which is less than a launch of its own. Not
+ * where it takes a function and more, as what Adam corrects its moments by does (1 - beta^t, in f64): that is computed
+ * once, with other such numbers, and stored. Lists, whose kernels compute numbers once a chunk, are no elements.
+ */
+enum { MOST_OF_NUMBER = 30 /* operations, as of lfuse__op_weight */, NUMBER_DEPTH = 24, FEW_ELEMENTS = 64 };
+
+static bool is_number(const lfuse__draft *d, int32_t node)
+{
+    return lfuse__draft_node(d, node)->rank == 0 && !lfuse__draft_node(d, node)->list &&
+           lfuse__draft_pointwise(d, node) && !lfuse__draft_immediate(d, node) && d->nodes[node].signature.root < 0;
+}
+
+static double work_of_number(const lfuse__draft *d, int32_t node, int depth)
+{
+    const lfuse__node *n = lfuse__draft_node(d, node);
+    double work = n->kind == LFUSE__POINTWISE ? lfuse__op_weight((lfuse__op)n->op) : 0;
+    int i;
+
+    for (i = 0; i < n->nin && depth < NUMBER_DEPTH && work <= MOST_OF_NUMBER; i++) {
+        const int32_t base = lfuse__draft_base(d, node, i);
+        if (is_number(d, base) && !d->nodes[base].is_result) work += work_of_number(d, base, depth + 1);
+    }
+    return work;
+}
+
+/* Marks the numbers that elements of a tensor read. */
+static void note_elements(const lfuse__draft *d, int32_t node, bool *of_elements)
+{
+    const lfuse__node *n = lfuse__draft_node(d, node);
+    int64_t count = 1;
+    int i;
+
+    if (n->list || !lfuse__draft_pointwise(d, node) || lfuse__draft_immediate(d, node)) return;
+    for (i = 0; i < n->rank && count <= FEW_ELEMENTS; i++)
+        count *= lfuse__size_is_number(n->shape[i]) && n->shape[i] <= FEW_ELEMENTS ? n->shape[i] : FEW_ELEMENTS + 1;
+    for (i = 0; i < n->nin && count > FEW_ELEMENTS; i++) of_elements[lfuse__draft_base(d, node, i)] = true;
+}
+
+static bool inlines(lfuse__draft *d, int32_t node, bool of_elements)
 {
     if (!lfuse__draft_pointwise(d, node) || d->nodes[node].needs_memory || d->nodes[node].cut ||
         lfuse__draft_alone(d, node))
@@ -80,15 +119,21 @@ static bool inlines(lfuse__draft *d, int32_t node)
     if (lfuse__draft_immediate(d, node)) return true;
     if (d->nodes[node].is_result || d->disable & LFUSE_NO_POINTWISE_FUSION) return false;
     if (d->nodes[node].scope >= LFUSE__SCOPE_MEMBER || lfuse__draft_repeats(d, node)) return false;
-    if (lfuse__draft_node(d, node)->rank == 0 && d->nodes[node].signature.root < 0) return true;
+    if (lfuse__draft_node(d, node)->rank == 0 && d->nodes[node].signature.root < 0)
+        return !of_elements || work_of_number(d, node, 0) <= MOST_OF_NUMBER;
     return joins_reader(d, node);
 }
 
 lfuse_status lfuse__pass_inline(lfuse__draft *d)
 {
+    bool *of_elements = lfuse__arena_array(&d->round, (size_t)d->g->nnodes + 1, sizeof *of_elements);
     int32_t node;
 
-    for (node = d->g->nnodes - 1; node >= 0; node--) d->nodes[node].inlined = inlines(d, node);
+    if (!of_elements) return LFUSE_ERR_MEMORY;
+    for (node = d->g->nnodes - 1; node >= 0; node--) {
+        d->nodes[node].inlined = inlines(d, node, of_elements[node]);
+        note_elements(d, node, of_elements);
+    }
     return LFUSE_OK;
 }
 

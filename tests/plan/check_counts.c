@@ -50,6 +50,20 @@ TEST(list_steps_between)
     rig_check_order();
 }
 
+/* What others of the plan read is no counter: they would wait for the list. */
+TEST(numbers_that_are_read)
+{
+    const lfuse_value w = rig_list("w"), t = lfuse_input(g, "t", LFUSE_F64, 0, NULL);
+    const lfuse_value e = lfuse_sqrt(lfuse_sub(lfuse_constant(g, 1), lfuse_powi(lfuse_constant(g, 0.999), t)));
+    const lfuse_value x = lfuse_input(g, "x", F32(1000));
+
+    lfuse_output(g, "z", lfuse_mul(w, lfuse_cast(t, LFUSE_F32)));
+    lfuse_output(g, "y", lfuse_mul(lfuse_mul(x, lfuse_cast(e, LFUSE_F32)), lfuse_sum(x, 1, (const int[]){ 0 }, 0)));
+    rig_make(0);
+    ck_assert_msg(strstr(text.data, "(pointwise 1 (t0 ") != NULL, "%s", text.data);
+    rig_check_order();
+}
+
 /* A later step reads what was there before: the counter stays behind it. */
 TEST(counter_that_is_read_later)
 {

@@ -181,4 +181,38 @@ TEST(the_choice_is_made_when_nothing_is_too_large)
     ck_assert_msg(strstr(text.data, "(t0 (sin ") && !strstr(text.data, "t1"), "%s", text.data);
 }
 
+/* sqrt(1 - beta^t), in f64. */
+static lfuse_value correction(lfuse_value t)
+{
+    return lfuse_sqrt(lfuse_sub(rig_number(1), lfuse_powi(rig_number(0.999), t)));
+}
+
+/* A number in device memory that takes a function and more is computed once, and not by each element. */
+TEST(costly_numbers_are_stored)
+{
+    const lfuse_value t = lfuse_input(g, "t", LFUSE_F64, 0, NULL);
+
+    lfuse_output(g, "y", lfuse_mul(lfuse_input(g, "x", F32(8, 1000)), correction(t)));
+    rig_expect("(pointwise 1 (t0 (f32 (sqrt (sub 1 (powi 0.999 t)))))) (pointwise 8 x 1000 (y (mul x t0)))");
+}
+
+TEST(cheap_numbers_are_not)
+{
+    const lfuse_value t = lfuse_input(g, "t", LFUSE_F64, 0, NULL);
+
+    lfuse_output(g, "y", lfuse_mul(lfuse_input(g, "x", F32(8, 1000)), lfuse_sqrt(lfuse_add(t, rig_number(1)))));
+    rig_expect("(pointwise 8 x 1000 (y (mul x (f32 (sqrt (add t 1))))))");
+}
+
+/* Few elements, and lists, whose kernels compute numbers once a chunk. */
+TEST(costly_numbers_of_few_elements)
+{
+    const lfuse_value t = lfuse_input(g, "t", LFUSE_F64, 0, NULL), w = rig_list("w");
+
+    lfuse_output(g, "y", lfuse_mul(lfuse_input(g, "x", F32(8, 8)), correction(t)));
+    lfuse_update(w, lfuse_mul(w, correction(t)));
+    rig_expect("(pointwise 8 x 8 (y (mul x (f32 (sqrt (sub 1 (powi 0.999 t))))))) "
+               "(multi w (w (mul w (f32 (sqrt (sub 1 (powi 0.999 t)))))))");
+}
+
 TEST_SUITE("reuse", CK_FORK_GETENV)
