@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which sums over rows a product's kernel forms beside what it stores. */
+#include <string.h>
+
 #include "common/matmul/provider.h"
+#include "libfuse/gradient.h"
 #include "tests/plan/rig.h"
 
 static lfuse_value z; /* what the product is multiplied by */
@@ -94,6 +97,26 @@ TEST(a_step_of_a_layer)
     rig_expect("(gemm 64 x 256 x 256 (relu (add acc b))) (gemm 64 x 256 x 256 (tanh acc)) "
                "(gemm 64 x 256 x 256 (t2 %1=(where (gt t0 0) acc 0)) (b (sub b (sum %1)))) "
                "(gemm 256 x 256 x 64 (sub w acc))");
+}
+
+/*
+ * Weights are updated as soon as nobody reads them, so that no gradient of a layer's output waits in memory until all
+ * others are there.
+ */
+TEST(a_step_of_three_layers)
+{
+    static const char *const w[] = { "w1", "w2", "w3" }, *const b[] = { "b1", "b2", "b3" };
+    lfuse_value p[6], d[6], x = lfuse_input(g, "x", F32(64, 256));
+    on_gpu(LFUSE__PRODUCTS_PORTABLE);
+    for (int i = 0; i < 3; i++) {
+        p[2 * i] = lfuse_input(g, w[i], F32(256, 256)), p[2 * i + 1] = lfuse_input(g, b[i], F32(256));
+        x = lfuse_relu(lfuse_add(lfuse_matmul(x, p[2 * i]), p[2 * i + 1]));
+    }
+    lfuse_gradient(x, lfuse_none(), 6, p, d);
+    for (int i = 0; i < 6; i++) lfuse_update(p[i], lfuse_sub(p[i], d[i]));
+    rig_make(0);
+    const char *third = strstr(text.data, "(sub w3 acc)"), *first_bias = strstr(text.data, "(b1 (sub b1");
+    ck_assert_msg(third && first_bias && third < first_bias, "%s", text.data);
 }
 
 TEST(the_sum_alone)
