@@ -48,6 +48,7 @@ TEST_MODULE_LINK = $(CC) $(TEST_MODULE_CFLAGS) $(CFLAGS) $(AM_LDFLAGS) $(LDFLAGS
 # Programs that take long come first: two cores are then busy to the end.
 include tests/support/local.mk
 include tests/stub/local.mk
+include tests/tape/local.mk
 include tests/random/local.mk
 include tests/cases/local.mk
 include tests/kernels/local.mk

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A Wengert list: a graph written out as scalar functions of single elements, one entry each, in long double and
+ * without any rounding between them. Walked backwards it gives gradients. It is what lfuse_gradient is judged by, so it
+ * shares no code with its rules:
+ *  - views, joins, look-ups and casts between floating types make no entries: their elements are those of the operand;
+ *  - every other function has its partial derivatives here (partials.c), from mathematics, with PyTorch's choices at
+ *    kinks and ties;
+ *  - functions that have a rule of their own in the library (softmax, layernorm) are taken apart.
+ */
+#ifndef TESTS_TAPE_TAPE_H
+#define TESTS_TAPE_TAPE_H
+
+#include "bench/oracle.h"
+
+typedef struct tape tape;
+
+/*
+ * Writes the whole graph out over these inputs. The values `wrt` get entries that nothing else has, so that their
+ * derivatives are those along the paths through them alone. A mistake of the caller ends the process.
+ */
+tape *tape_record(const lfuse_graph *g, const lfuse__oracle_input *inputs, int ninputs, int nwrt,
+                  const lfuse_value *wrt);
+void tape_free(tape *t);
+
+/* Elements of a value; of a list those of all members, one after the other. */
+int64_t tape_count(const tape *t, lfuse_value v);
+long double tape_value(const tape *t, lfuse_value v, int64_t i);
+
+/* Derivatives of the sum of seeds[k][i] times element i of y[k], for all values at once. */
+void tape_reverse(tape *t, int outputs, const lfuse_value *y, const long double *const *seeds);
+/* What the last tape_reverse found for element i of a value of `wrt`. */
+long double tape_derivative(const tape *t, lfuse_value wrt, int64_t i);
+
+#endif
