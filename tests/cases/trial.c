@@ -326,14 +326,14 @@ static lfuse__matrices matrices_of(const trial_tensor *t)
     return (lfuse__matrices){t->rank > 2 ? t->shape[0] : 1, t->shape[t->rank - 2], t->shape[t->rank - 1], t->rank};
 }
 
-static lfuse_status oracle(trial *t)
+int trial_oracle_inputs(const trial *t, const lfuse__oracle_input **all)
 {
     static lfuse__matrices matrices[HARNESS_MAX_IO][HARNESS_MAX_MEMBERS];
     static const void *members[HARNESS_MAX_IO][HARNESS_MAX_MEMBERS];
     static int64_t elements[HARNESS_MAX_IO][HARNESS_MAX_MEMBERS];
-    lfuse__oracle_input inputs[HARNESS_MAX_IO + HARNESS_MAX_SIZES] = {{NULL}};
-    lfuse__oracle_options options = {.inexact = !t->exact, .levels = t->levels};
+    static lfuse__oracle_input inputs[HARNESS_MAX_IO + HARNESS_MAX_SIZES];
     int n = 0;
+    memset(inputs, 0, sizeof inputs);
     for (int i = 0; i < t->nio; i++) {
         const trial_io *x = &t->io[i];
         if (x->role == TRIAL_OUTPUT || x->role == TRIAL_LIST_OUTPUT) continue;
@@ -358,6 +358,15 @@ static lfuse_status oracle(trial *t)
         inputs[n].name = t->sizes[i].name;
         inputs[n++].number = (double)t->sizes[i].actual;
     }
+    *all = inputs;
+    return n;
+}
+
+static lfuse_status oracle(trial *t)
+{
+    const lfuse__oracle_options options = {.inexact = !t->exact, .levels = t->levels};
+    const lfuse__oracle_input *inputs;
+    const int n = trial_oracle_inputs(t, &inputs);
     return trial_blame(t, lfuse__oracle_run_graph(t->graph, inputs, n, &options, &t->truth), "oracle");
 }
 

@@ -68,6 +68,11 @@ void trial_fill_range(trial_io *x, int64_t low, int64_t high, uint64_t seed);
 /* The value of a size variable. */
 void trial_add_size(trial *t, const char *name, int64_t actual);
 
+/*
+ * Sets *inputs to what the oracle takes for everything that is bound, which is good until the next call, and returns
+ * how many these are.
+ */
+int trial_oracle_inputs(const trial *t, const lfuse__oracle_input **inputs);
 /* Makes tensors and a stream on the device and asks the oracle. Close also after an error. */
 lfuse_status trial_open(trial *t, lfuse_device *device);
 void trial_close(trial *t);

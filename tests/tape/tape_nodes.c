@@ -67,14 +67,14 @@ static void same(tape *t, const tape_array *o, tape_array *a)
     if (a->count) memcpy(a->at, o->at, (size_t)a->count * sizeof *a->at);
 }
 
-/* Between floating types nothing is rounded, as nothing is anywhere; but numbers are, which have to be stored. */
+/* Between floating types nothing is rounded, as nothing is anywhere, but constants, which are stored. */
 void tape_cast(tape *t, const lfuse__node *n, tape_array *a)
 {
     const lfuse_type from = type_of(t, n->in[0]), to = (lfuse_type)n->type;
     same(t, &t->arrays[n->in[0]], a);
-    if (lfuse__is_floating(from) && lfuse__is_floating(to)) return;
     for (int64_t i = 0; i < a->count; i++) {
         const lfuse__pair x = {t->entries[a->at[i]].value, 0};
+        if (lfuse__is_floating(from) && lfuse__is_floating(to) && t->entries[a->at[i]].kind != TAPE_LEAF) continue;
         a->at[i] = tape_leaf(t, lfuse__oracle_cast(from, to, x).v);
     }
 }
@@ -114,10 +114,17 @@ void tape_reduction(tape *t, const lfuse__node *n, tape_array *a)
 {
     const tape_array *o = &t->arrays[n->in[0]];
     tape_shape(t, n, a);
+    /* The elements that go into one are a chain, from its first one on. */
+    int64_t *head = tape_block(t, a->count, sizeof *head), *next = tape_block(t, o->count, sizeof *next);
+    for (int64_t r = 0; r < a->count; r++) head[r] = -1;
+    for (int64_t i = o->count - 1; i >= 0; i--) {
+        const int64_t r = target(n, o, i);
+        next[i] = head[r];
+        head[r] = i;
+    }
     for (int64_t r = 0; r < a->count; r++) {
         const int64_t first = t->narguments;
-        for (int64_t i = 0; i < o->count; i++)
-            if (target(n, o, i) == r) tape_argument(t, o->at[i]);
+        for (int64_t i = head[r]; i >= 0; i = next[i]) tape_argument(t, o->at[i]);
         a->at[r] = tape_reduce(t, (lfuse__reduce)n->op, type_of(t, n->in[0]), first);
     }
 }
