@@ -5,7 +5,8 @@ tests_cases_libtrial_la_SOURCES = %reldir%/harness.h %reldir%/trial.c %reldir%/t
 check_PROGRAMS += tests/cases/check_cases
 TESTS += tests/cases/check_cases
 tests_cases_check_cases_SOURCES = %reldir%/check_cases.c %reldir%/cases.c %reldir%/cases.h \
-	%reldir%/cases_batches.c %reldir%/cases_grouped.c %reldir%/cases_joins.c %reldir%/cases_lines.c \
+	%reldir%/cases_batches.c %reldir%/cases_gradients.c %reldir%/cases_grouped.c %reldir%/cases_joins.c \
+	%reldir%/cases_lines.c \
 	%reldir%/cases_losses.c \
 	%reldir%/cases_members.c %reldir%/cases_products.c %reldir%/cases_prologues.c %reldir%/cases_rows.c \
 	%reldir%/cases_scans.c \
