@@ -202,11 +202,25 @@ static partial_function *const partials[LFUSE__OP_COUNT][3] = {
 #undef LFUSE__OP
 };
 
+/* The cotangent, expanded where it has numbers of rows and an operand those of columns, or the other way round. */
+static lfuse_value beside_operands(const lfuse__backward *b, int32_t id, lfuse_value g)
+{
+    const lfuse__node *n = &b->g->nodes[id], *c = &b->g->nodes[g.id];
+    int i;
+
+    for (i = 0; c->list && c->rank && i < n->nin; i++) {
+        const lfuse__node *o = &b->g->nodes[n->in[i]];
+        if (o->list && o->rank && o->rank != n->rank && o->rank != c->rank) return lfuse__gradient_expand(b, id, g);
+    }
+    return g;
+}
+
 void lfuse__gradient_pointwise(lfuse__backward *b, int32_t id, lfuse_value g)
 {
     rule r = {.b = b, .id = id, .node = b->g->nodes[id]};
     int i;
 
+    g = beside_operands(b, id, g);
     r.type = lfuse__wide_type((lfuse_type)r.node.type);
     for (i = 0; i < r.node.nin && !b->g->status; i++) {
         const int32_t in = r.node.in[i];

@@ -80,6 +80,7 @@ void lfuse__gradient_reduce(lfuse__backward *b, int32_t id, lfuse_value g)
 {
     reduction r = {.b = b, .n = b->g->nodes[id]};
 
+    if (r.n.kind == LFUSE__REDUCE && !r.n.keepdims && b->g->nodes[g.id].rank) g = lfuse__gradient_expand(b, id, g);
     g = repeat(&r, g);
     if (r.n.op == LFUSE__REDUCE_SUM) {
         lfuse__gradient_add(b, r.n.in[0], g);

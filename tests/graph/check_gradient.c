@@ -11,6 +11,14 @@ static const int first[] = {0}, last[] = {-1}, both[] = {0, 1}, outer[] = {0, 2}
 static lfuse_value sum_of_rows(subject *f) { return lfuse_sum(INPUT(f, DISTINCT, 3, 4), 1, last, 0); }
 static lfuse_value sum_of_all(subject *f) { return lfuse_sum(INPUT(f, DISTINCT, 3, 4), 2, both, 0); }
 static lfuse_value sum_of_outer(subject *f) { return lfuse_sum(INPUT(f, DISTINCT, 2, 3, 2), 2, outer, 1); }
+static lfuse_value sum_of_sums(subject *f)
+{
+    return lfuse_sum(lfuse_sum(INPUT(f, DISTINCT, 2, 3, 2), 2, outer, 0), 1, first, 1);
+}
+static lfuse_value mean_of_norms(subject *f)
+{
+    return lfuse_mean(lfuse_norm_l2(INPUT(f, DISTINCT, 2, 3, 2), 2, outer, 0), 1, first, 1);
+}
 static lfuse_value nansum(subject *f) { return lfuse_nansum(INPUT(f, DISTINCT, 3, 4), 1, first, 0); }
 static lfuse_value mean(subject *f) { return lfuse_mean(INPUT(f, DISTINCT, 3, 4), 1, first, 0); }
 static lfuse_value prod(subject *f) { return lfuse_prod(INPUT(f, DISTINCT, 3, 4), 1, last, 0); }
@@ -341,6 +349,22 @@ static lfuse_value beside_lines(subject *f)
     const lfuse_value all = lfuse_member_row_sum(rows);
     return lfuse_mul(lfuse_add(lfuse_mul(a, rows), columns), all);
 }
+/* Numbers of rows and of columns repeat beside the matrices, and not beside each other. */
+static lfuse_value rows_meet_columns(subject *f)
+{
+    const lfuse_value a = matrices(f), rows = lfuse_member_row_sum(a), columns = lfuse_member_column_sum(a);
+    return lfuse_add(lfuse_member_norm_l2(lfuse_mul(rows, rows)), lfuse_member_sum(lfuse_sin(columns)));
+}
+static lfuse_value columns_of_rows(subject *f)
+{
+    const lfuse_value a = matrices(f);
+    return lfuse_member_column_sum(lfuse_mul(lfuse_member_row_sum(a), a));
+}
+static lfuse_value rows_of_columns(subject *f)
+{
+    const lfuse_value a = matrices(f);
+    return lfuse_member_row_sum(lfuse_mul(lfuse_member_column_sum(a), a));
+}
 static lfuse_value factored(subject *f)
 {
     const int64_t rows[] = {2, 2, 3}, columns[] = {3, 4, 1};
@@ -367,6 +391,7 @@ static const struct family {
     unsigned flags;
 } families[] = {
     FAMILY(sum_of_rows, LINEAR), FAMILY(sum_of_all, LINEAR), FAMILY(sum_of_outer, LINEAR), FAMILY(nansum, LINEAR),
+    FAMILY(sum_of_sums, LINEAR), FAMILY(mean_of_norms, 0),
     FAMILY(mean, 0), FAMILY(prod, LINEAR | COUNTS), FAMILY(prod_of_all, LINEAR | COUNTS), FAMILY(amax, 0),
     FAMILY(amin, 0), FAMILY(var, 0), FAMILY(var_of_population, 0), FAMILY(norm_l1, 0), FAMILY(norm_l2, 0),
     FAMILY(norm_inf, 0), FAMILY(norm_3, 0), FAMILY(norm_half, 0), FAMILY(norm_minus_1, NARROW),
@@ -398,6 +423,7 @@ static const struct family {
     FAMILY(list_norm_l1, 0), FAMILY(list_norm_l2, 0), FAMILY(list_norm_inf, 0), FAMILY(list_norm_3, 0),
     FAMILY(clipped, 0), FAMILY(cast_list, ROUGH),
     FAMILY(row_sum, LINEAR), FAMILY(column_sum, LINEAR), FAMILY(row_mean, 0), FAMILY(column_mean, 0),
+    FAMILY(rows_meet_columns, 0), FAMILY(columns_of_rows, LINEAR), FAMILY(rows_of_columns, LINEAR),
     FAMILY(beside_lines, 0), FAMILY(factored, LINEAR), FAMILY(member_matmul_00, LINEAR),
     FAMILY(member_matmul_01, LINEAR), FAMILY(member_matmul_10, LINEAR), FAMILY(member_matmul_11, LINEAR),
 };
