@@ -20,6 +20,8 @@ static maker *const makers[] = {
 
 /* One graph in so many is of lists; what the others are does not depend on it. */
 enum { LISTS_EACH = 16 };
+/* So has one in so many, the others being what they are, gradients of some of its values. */
+enum { GRADIENTS_EACH = 5 };
 
 static void make_sizes(gen *s)
 {
@@ -91,6 +93,7 @@ void problem_generate(uint64_t seed, problem *p)
     if (!s->count) keep(s, new_input(s, s->type, 0, NULL));
     for (int i = 0; i < depth && !lfuse_graph_check(s->g); i++) PICK(s, makers)(s);
 results:
+    if (!lfuse_graph_check(s->g) && seed % GRADIENTS_EACH == 0) make_gradients(s);
     if (!lfuse_graph_check(s->g)) {
         make_outputs(s);
         make_updates(s);

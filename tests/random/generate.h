@@ -69,6 +69,9 @@ maker make_permute, make_slice, make_slice_range, make_split, make_reshape, make
 maker make_reduction, make_scan, make_row_work, make_norm, make_gather, make_take, make_scatter, make_product,
     make_batch, make_twins, make_index, make_extent;
 
+/* ---- generate_gradients.c ---- */
+maker make_gradients;
+
 /* ---- generate_lists.c: all of a graph but its results ---- */
 maker make_lists;
 
