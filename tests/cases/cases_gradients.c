@@ -113,6 +113,19 @@ CASE(gradients_attention, EVERY_WAY)
     gradients(&p, mean_square(lfuse_add(lfuse_matmul(y, w), q)));
 }
 
+/* Of a network whose first weights stay, and of these as well. */
+CASE(gradients_frozen, TWO_WAYS)
+{
+    parameters p = {.h = h};
+    const lfuse_value x = parameter(&p, NORMAL, F32(9, 16)), w = h_frozen(h, "w", F32(16, 24), NORMAL);
+    const lfuse_value y = linear(&p, lfuse_sigmoid(lfuse_matmul(x, lfuse_exp(scaled(&p, w, 0.25)))), 24, 6);
+    const lfuse_value loss = mean_square(y);
+    lfuse_value d;
+    lfuse_gradient(loss, lfuse_none(), 1, &w, &d);
+    h_output(h, "frozen", d, F32(16, 24), PLAIN);
+    gradients(&p, loss);
+}
+
 /* Logarithms of probabilities of the right classes, as of a classifier. */
 CASE(gradients_cross_entropy, TWO_WAYS)
 {

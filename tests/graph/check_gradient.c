@@ -265,6 +265,12 @@ static lfuse_value slices_of_sizes(subject *f)
     const lfuse_value a = INPUT(f, DISTINCT, n, 2);
     return lfuse_sum(lfuse_mul(lfuse_slice(a, 0, 1, 3, 1), lfuse_slice(a, 0, 3, 3, -1)), 1, first, 0);
 }
+static lfuse_value ends_of_sizes(subject *f)
+{
+    const lfuse_size n = subject_size(f, "n", 4, 9, 6);
+    const lfuse_value a = INPUT(f, DISTINCT, n, 2), tail = lfuse_slice_range(a, 0, -3, LFUSE_OPEN, 1);
+    return lfuse_add(lfuse_mul(tail, lfuse_slice(a, 0, 0, 3, 1)), lfuse_slice_range(a, 0, -2, -1, 1));
+}
 
 /* ---- products ---- */
 
@@ -298,6 +304,13 @@ static lfuse_value matmul_squared(subject *f)
 static lfuse_value matmul_as(subject *f)
 {
     const lfuse_value a = INPUT(f, DISTINCT, 3, 4), b = INPUT(f, DISTINCT, 4, 2);
+    return lfuse_matmul_as(a, b, f->type == LFUSE_F64 ? LFUSE_F64 : LFUSE_F32, LFUSE_PRECISION_FULL);
+}
+/* f32 beside a narrow type, where there is one: each operand's gradient has its own. */
+static lfuse_value matmul_mixed(subject *f)
+{
+    const lfuse_type other = f->type == LFUSE_F64 ? LFUSE_F64 : f->type == LFUSE_F32 ? LFUSE_BF16 : LFUSE_F32;
+    const lfuse_value a = INPUT(f, DISTINCT, 3, 4), b = subject_typed(f, DISTINCT, other, SHAPE(4, 2));
     return lfuse_matmul_as(a, b, f->type == LFUSE_F64 ? LFUSE_F64 : LFUSE_F32, LFUSE_PRECISION_FULL);
 }
 
@@ -413,10 +426,11 @@ static const struct family {
     FAMILY(cast, 0), FAMILY(cast_to_integers, 0), FAMILY(where, 0), FAMILY(where_number, 0), FAMILY(clamp, 0),
     FAMILY(powers, 0), FAMILY(gates, 0), FAMILY(add_products, 0), FAMILY(dropout, 0), FAMILY(used_often, 0),
     FAMILY(stopped, ROUGH), FAMILY(surrogate, ROUGH), FAMILY(checkpoints, 0), FAMILY(numbers_of_rank_0, LINEAR),
-    FAMILY(sizes, 0), FAMILY(slices_of_sizes, LINEAR),
+    FAMILY(sizes, 0), FAMILY(slices_of_sizes, LINEAR), FAMILY(ends_of_sizes, LINEAR),
     FAMILY(matmul, LINEAR), FAMILY(matmul_transposed, LINEAR), FAMILY(matmul_of_batches, LINEAR),
     FAMILY(matmul_with_one, LINEAR), FAMILY(matmul_of_one, LINEAR), FAMILY(matmul_repeated, LINEAR),
     FAMILY(matmul_squared, LINEAR), FAMILY(matmul_as, LINEAR),
+    FAMILY(matmul_mixed, LINEAR),
     FAMILY(list_beside_numbers, LINEAR), FAMILY(member_sum, LINEAR), FAMILY(member_mean, 0), FAMILY(member_amax, 0),
     FAMILY(member_amin, 0), FAMILY(member_norm_l1, 0), FAMILY(member_norm_l2, 0), FAMILY(member_norm_inf, 0),
     FAMILY(member_norm_3, 0), FAMILY(list_sum, LINEAR), FAMILY(list_amax, 0), FAMILY(list_amin, 0),
