@@ -7,6 +7,7 @@
 cases=misaligned,strided,casts,row_sum_long,few_long,softmax_100,layernorm_f16,look_up_f32,scatters_f64,split_and_stack
 cases=$cases,concats,take_,select_,edges_,members_sums,lists_f32,list_,sgd,update_,product_row,product_f32,dense_relu,dense_f16,network
 cases=$cases,batch_f32,grouped_f32,prologue_update,strassen_one,strassen_f16_network,sums_
+cases=$cases,gradients_step,gradients_attention,gradients_embedding,gradients_lists
 
 find_tool()
 {

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 graph_tests = \
 	%reldir%/check_adopt %reldir%/check_build %reldir%/check_calls %reldir%/check_derivatives \
-	%reldir%/check_gradient %reldir%/check_gradient_edges %reldir%/check_gradient_operators \
+	%reldir%/check_gradient %reldir%/check_gradient_edges %reldir%/check_gradient_forms \
+	%reldir%/check_gradient_operators \
 	%reldir%/check_loss %reldir%/check_number %reldir%/check_parse \
 	%reldir%/check_print %reldir%/check_random %reldir%/check_shape %reldir%/check_simplify
 check_PROGRAMS += $(graph_tests)
@@ -15,7 +16,9 @@ tests_graph_check_derivatives_LDADD = bench/liboracle.la $(TEST_LIBS)
 tests_graph_check_gradient_SOURCES = %reldir%/check_gradient.c
 tests_graph_check_gradient_LDADD = tests/tape/libtape.la bench/liboracle.la $(TEST_LIBS)
 tests_graph_check_gradient_edges_SOURCES = %reldir%/check_gradient_edges.c
-tests_graph_check_gradient_edges_LDADD = tests/tape/libtape.la bench/liboracle.la $(TEST_LIBS)
+tests_graph_check_gradient_edges_LDADD = bench/liboracle.la $(TEST_LIBS)
+tests_graph_check_gradient_forms_SOURCES = %reldir%/check_gradient_forms.c
+tests_graph_check_gradient_forms_LDADD = bench/liboracle.la $(TEST_LIBS)
 tests_graph_check_gradient_operators_SOURCES = %reldir%/check_gradient_operators.c
 tests_graph_check_gradient_operators_LDADD = tests/tape/libtape.la bench/liboracle.la $(TEST_LIBS)
 tests_graph_check_loss_SOURCES = %reldir%/check_loss.c
