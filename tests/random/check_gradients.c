@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Random graphs with the gradients of all their floating outputs by all their floating inputs, against the tape. No
- * device is needed.
+ * Random graphs with the gradients of all their floating outputs by all their floating inputs, and by the outputs,
+ * against the tape. No device is needed.
  *
  *     LFUSE_RANDOM_GRAPHS=N    N graphs
  *     LFUSE_RANDOM_SEED=N      from that seed on
  *
- * Data are multiples of 1/64 below 4, which every floating type holds. A graph that fails is printed as one line, which
- * is a problem of check_random's without the gradients.
+ * Data are numbers that every floating type holds, so that casts of them are exact. A graph that fails is printed as
+ * one line, which is a problem of check_random's without the gradients.
  */
 #include "bench/data.h"
 #include "libfuse.h"
@@ -30,6 +30,7 @@ typedef struct differentiated {
     trial t;
     char words[512];
     int outputs, nwrt;
+    int32_t forward; /* how many nodes there are before the gradients */
     lfuse_value y[MOST_VALUES], seeds[MOST_VALUES], wrt[MOST_VALUES], d[MOST_VALUES];
 } differentiated;
 
@@ -62,22 +63,31 @@ static void choose(differentiated *x)
         if (name->kind != LFUSE__NAME_OUTPUT && name->kind != LFUSE__NAME_SCALAR && x->nwrt < MOST_VALUES)
             x->wrt[x->nwrt++] = v;
     }
+    /* An output may be on the way to others. */
+    for (int i = 0; i < x->outputs && x->nwrt < MOST_VALUES; i++) x->wrt[x->nwrt++] = x->y[i];
 }
 
-/* Nothing nasty, and representable in every type. False: there is too much. */
+/* What every floating type holds: multiples of 1/64 up to 3, and whole numbers up to 128, which indices are anyway. */
+static double representable(lfuse_type type, double v)
+{
+    if (lfuse__is_floating(type)) return fmax(-3, fmin(3, rint(64 * v) / 64));
+    return fabs(v) <= 128 ? v : fmod(v, 8);
+}
+
+/* Nothing nasty. False: there is too much. */
 static bool set_data(trial *t, uint64_t seed)
 {
     static const harness_data kinds[] = {NORMAL, POSITIVE, INTEGERS, NORMAL};
     int64_t elements = 0;
     for (int i = 0; i < t->nio; i++) {
         trial_io *x = &t->io[i];
-        if (x->role == TRIAL_SCALAR || !lfuse__is_floating(x->type)) continue;
-        trial_fill(x, kinds[seed % 4], seed + (uint64_t)i);
+        if (x->role == TRIAL_SCALAR || x->role == TRIAL_OUTPUT || x->role == TRIAL_LIST_OUTPUT) continue;
+        if (lfuse__is_floating(x->type)) trial_fill(x, kinds[seed % 4], seed + (uint64_t)i);
         for (int m = 0; m < x->count; m++) elements += x->tensors[m].elements;
         for (int m = 0; m < x->count; m++)
             for (int64_t k = 0; k < x->tensors[m].elements; k++) {
-                const double v = rint(64 * lfuse__data_get(x->type, x->tensors[m].packed, k)) / 64;
-                lfuse__data_put(x->type, x->tensors[m].packed, k, fmax(-3, fmin(3, v)));
+                const double v = lfuse__data_get(x->type, x->tensors[m].packed, k);
+                lfuse__data_put(x->type, x->tensors[m].packed, k, representable(x->type, v));
             }
     }
     return elements <= 4 * MOST_ELEMENTS;
@@ -95,6 +105,7 @@ static bool make(differentiated *x, uint64_t seed)
     x->t.words_size = sizeof x->words;
     ck_assert_msg(!problem_bind(&x->p, &x->t), "graph %" PRIu64 ": %s", seed, x->words);
     if (!set_data(&x->t, seed)) return false;
+    x->forward = x->p.graph->nnodes;
     for (int i = 0; i < x->outputs; i++) x->seeds[i] = lfuse_stop(lfuse_cos(x->y[i]));
     lfuse_gradients(x->outputs, x->y, x->seeds, 0, x->nwrt, x->wrt, x->d);
     for (int i = 0; i < x->nwrt; i++) {
@@ -145,7 +156,10 @@ static const char *line_of(const differentiated *x)
     return line;
 }
 
-/* Whether an output is NaN or infinite: an infinity is where a narrow type overflows, which the tape does not. */
+/*
+ * Whether an output is NaN or infinite, as where a narrow type overflows, which the tape does not. There, and where
+ * anything of the graph is infinite, a gradient may be NaN: 0 times infinity.
+ */
 static bool is_wild(const differentiated *x, const lfuse__oracle_run *run)
 {
     for (int k = 0; k < run->nresults - x->nwrt; k++)
@@ -168,10 +182,10 @@ static void hold(const differentiated *x, const tape *t, const lfuse__oracle_run
         }
         sum->judged++;
         ck_assert_msg(fabsl(r->value[i] - e) <= r->bound[i] + 1e-16L * fabsl(e),
-                      "graph %" PRIu64 ": gradient %d (%s), element %lld of %lld: %.12Lg, the tape has %.12Lg +- %g"
+                      "graph %" PRIu64 ": gradient %d (%%%d), element %lld of %lld: %.12Lg, the tape has %.12Lg +- %g"
                       "\n%s",
-                      x->p.seed, k, x->p.graph->names[x->p.graph->nodes[x->wrt[k].id].name].text, (long long)i,
-                      (long long)r->count, r->value[i], e, r->bound[i], line_of(x));
+                      x->p.seed, k, (int)x->wrt[k].id, (long long)i, (long long)r->count, r->value[i], e, r->bound[i],
+                      line_of(x));
     }
 }
 
@@ -200,7 +214,8 @@ static void run(uint64_t seed, tally *sum)
         if (evaluate(&x, inputs, n, &run)) {
             tape *t = record(&x, inputs, n);
             tally own = {1, 0, 0, 0};
-            for (int k = 0; k < x.nwrt; k++) hold(&x, t, &run, k, is_wild(&x, &run), &own);
+            const bool wild = is_wild(&x, &run) || !tape_is_finite(t, x.forward);
+            for (int k = 0; k < x.nwrt; k++) hold(&x, t, &run, k, wild, &own);
             sum->graphs++;
             sum->told += own.judged > own.open;
             sum->judged += own.judged;

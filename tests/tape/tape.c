@@ -255,6 +255,14 @@ long double tape_value(const tape *t, lfuse_value v, int64_t i)
     return t->entries[t->arrays[v.id].at[i]].value;
 }
 
+bool tape_is_finite(const tape *t, int32_t nodes)
+{
+    for (int32_t n = 0; n < nodes; n++)
+        for (int64_t i = 0; i < t->arrays[n].count; i++)
+            if (!isfinite(t->entries[t->arrays[n].at[i]].value)) return false;
+    return true;
+}
+
 /* ---- backwards ---- */
 
 /* Adds g times the partial d; where d is 0 nothing is passed on, whatever g is. */

@@ -27,6 +27,9 @@ void tape_free(tape *t);
 int64_t tape_count(const tape *t, lfuse_value v);
 long double tape_value(const tape *t, lfuse_value v, int64_t i);
 
+/* Whether all elements of the first `nodes` nodes are finite. */
+bool tape_is_finite(const tape *t, int32_t nodes);
+
 /* Derivatives of the sum of seeds[k][i] times element i of y[k], for all values at once. */
 void tape_reverse(tape *t, int outputs, const lfuse_value *y, const long double *const *seeds);
 /* What the last tape_reverse found for element i of a value of `wrt`. */
