@@ -52,7 +52,7 @@ static lfuse_status add_scatter(lfuse__draft *d, int32_t node)
 
 /*
  * ---- products that update an input ----
- * Nobody waits for such a product: it could come last. But it reads matrices, as the gradient of a layer's output, which
+ * Nobody waits for such a product: it could come last. But it reads matrices, as the gradient of a layer, which
  * scratch memory then has to hold until the end. So it comes as soon as nobody reads the old contents of the input.
  */
 
