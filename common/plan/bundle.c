@@ -7,6 +7,7 @@
  *   - unlike ones that are small: with the largest sizes they can have, each leaves part of the device without work
  *     (less than WAVE elements a compute unit), so that together they take as long as the longest and save launches.
  *     The body of none is more than twice as long as that of another, which would take registers from it.
+ * What runs late (LFUSE__PHASE_LATE) is one level: nobody reads what it computes.
  * Constants are code, but where many steps differ in nothing else: those constants become numbers that are given with
  * the launch, so that compiling does not take longer the more steps there are.
  * A stage with several alternatives stays by itself: what of it runs is known when sizes are.
@@ -431,6 +432,13 @@ static lfuse_status bundle_level(lfuse__draft *d, int first, int end, users *all
     return join(d, items, count);
 }
 
+static bool one_level(const lfuse__draft *d, int a, int b)
+{
+    const lfuse__unit *x = &d->units[a], *y = &d->units[b];
+
+    return x->phase == y->phase && (x->level == y->level || x->phase == LFUSE__PHASE_LATE);
+}
+
 /* Stages that were left empty go. */
 static void close_up(lfuse__plan_body *p)
 {
@@ -454,9 +462,7 @@ lfuse_status lfuse__pass_bundles(lfuse__draft *d)
     items = lfuse__arena_array(&d->round, (size_t)p->nstages, sizeof *items);
     if (!all || !items) return LFUSE_ERR_MEMORY;
     for (first = 0; first < p->nstages && !status; first = end) {
-        for (end = first + 1; end < p->nstages && d->units[end].phase == d->units[first].phase &&
-                              d->units[end].level == d->units[first].level; end++)
-            continue;
+        for (end = first + 1; end < p->nstages && one_level(d, first, end); end++) continue;
         status = bundle_level(d, first, end, all, items);
     }
     close_up(p);

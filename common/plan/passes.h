@@ -25,6 +25,7 @@ typedef struct lfuse__draft lfuse__draft;
  *   regions          pointwise.c  which nodes one kernel computes
  *   results          update.c     where results lie, and which are copied
  *   keep_recomputed  reuse.c      which of the nodes that are to be recomputed still can be
+ *   late_sums        late_sums.c  sums of a product's columns that run behind all else, in one launch
  *   units            units.c      the units, in order
  *   stages           units.c      the stage of each unit
  *   check_updates    update.c     updates that would change what a later step, or another element, reads
@@ -32,7 +33,7 @@ typedef struct lfuse__draft lfuse__draft;
  */
 #define LFUSE__ROUND_PASSES(X)                                                                                         \
     X(views) X(lists) X(scopes) X(frozen) X(strassen) X(reads) X(signatures) X(inline) X(levels) X(regions)            \
-    X(results) X(keep_recomputed) X(units) X(stages) X(check_updates) X(recompute)
+    X(results) X(keep_recomputed) X(late_sums) X(units) X(stages) X(check_updates) X(recompute)
 
 /*
  * Once, behind the last round:

@@ -35,6 +35,22 @@ CASE(sums_step, TWO_WAYS)
     h_expect_same_bits(h);
 }
 
+/* Of several products, each of which multiplies what the one before gives: the biases are stepped behind them all. */
+CASE(sums_of_a_network, EVERY_WAY)
+{
+    lfuse_value d = h_input(h, "d", F32(64, 40), PLAIN, INTEGERS);
+    static const char *const names[3][3] = {{"w0", "z0", "b0"}, {"w1", "z1", "b1"}, {"w2", "z2", "b2"}};
+    for (int i = 0; i < 3; i++) {
+        lfuse_value w = h_input(h, names[i][0], F32(40, 40), PLAIN, INTEGERS);
+        lfuse_value z = h_input(h, names[i][1], F32(64, 40), PLAIN, INTEGERS);
+        lfuse_value b = h_input(h, names[i][2], F32(40), PLAIN, NORMAL);
+        d = lfuse_where(lfuse_gt(z, lfuse_constant(h_graph(h), 0)), lfuse_matmul(d, w), lfuse_constant(h_graph(h), 0));
+        h_update(h, b, lfuse_sub(b, lfuse_mul(summed(d), h_scalar(h, names[i][0] + 1, 0.25))));
+    }
+    h_output(h, "dx", d, F32(64, 40), PLAIN);
+    h_expect_same_bits(h);
+}
+
 /* Of halves the sum is formed in f32, and rounded once. */
 CASE(sums_rounded, TWO_WAYS)
 {

@@ -253,4 +253,70 @@ TEST(without_passes)
     }
 }
 
+/* ---- late_sums.c ---- */
+
+/* The gradient of a layer of `width` columns, of m rows; its bias is stepped. */
+static lfuse_value layer(int number, lfuse_value d, lfuse_size m, lfuse_size width)
+{
+    char names[3][8];
+    lfuse_value y, b, dz;
+
+    for (int i = 0; i < 3; i++) snprintf(names[i], sizeof *names, "%c%d", "wyb"[i], number);
+    y = lfuse_input(g, names[1], F32(m, width));
+    b = lfuse_input(g, names[2], F32(width));
+    dz = lfuse_mul(lfuse_matmul(d, lfuse_input(g, names[0], F32(width, width))), y);
+    lfuse_update(b, lfuse_sub(b, over(dz, 0)));
+    return dz;
+}
+
+static void three_layers(lfuse_size m, lfuse_size width)
+{
+    lfuse_value d = lfuse_input(g, "d", F32(m, width));
+
+    for (int i = 0; i < 3; i++) d = layer(i, d, m, width);
+    lfuse_output(g, "dx", d);
+}
+
+/* The last one, whose values no product reads, is its product's. */
+TEST(of_a_network_run_late)
+{
+    on_gpu(LFUSE__PRODUCTS_PORTABLE);
+    rig_facts.info.compute_units = 132;
+    three_layers(64, 128);
+    rig_expect_bundled("(gemm 64 x 128 x 128 (mul acc y0)) (gemm 64 x 128 x 128 (mul acc y1)) "
+                       "(bundle (rows 128 x 64 1 (b0 (sub b0 (sum t0)))) (rows 128 x 64 1 (b1 (sub b1 (sum t1))))) "
+                       "(gemm 64 x 128 x 128 (dx %1=(mul acc y2)) (b2 (sub b2 (sum %1))))");
+    rig_make(LFUSE_NO_BUNDLES);
+    ck_assert_int_eq(plan->nstages, 3);
+}
+
+/* The products fill the device, or may. */
+TEST(of_large_products_do_not)
+{
+    on_gpu(LFUSE__PRODUCTS_PORTABLE);
+    rig_facts.info.compute_units = 3;
+    three_layers(64, 128);
+    rig_make(0);
+    ck_assert_int_eq(plan->nstages, 3);
+}
+
+TEST(of_open_sizes_do_not)
+{
+    on_gpu(LFUSE__PRODUCTS_PORTABLE);
+    rig_facts.info.compute_units = 132;
+    three_layers(lfuse_size_var(g, "m", 1, 64), 128);
+    rig_make(0);
+    ck_assert_int_eq(plan->nstages, 3);
+}
+
+/* Nothing is there to share a launch with. */
+TEST(of_one_product_do_not)
+{
+    on_gpu(LFUSE__PRODUCTS_PORTABLE);
+    rig_facts.info.compute_units = 132;
+    const lfuse_value d = layer(0, lfuse_input(g, "d", F32(64, 128)), 64, 128);
+    lfuse_output(g, "y", lfuse_matmul(d, lfuse_input(g, "u", F32(128, 64))));
+    rig_expect_bundled("(gemm 64 x 128 x 128 (t0 %1=(mul acc y0)) (b0 (sub b0 (sum %1)))) (gemm 64 x 64 x 128 acc)");
+}
+
 TEST_SUITE("sums of columns in products", CK_NOFORK)
