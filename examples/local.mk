@@ -23,6 +23,10 @@ endif
 noinst_PROGRAMS += examples/recommend/recommend
 examples_recommend_recommend_SOURCES = %reldir%/recommend/recommend.c
 examples_recommend_recommend_LDADD = libfuse.la -lm
+
+noinst_PROGRAMS += examples/recommend/learn
+examples_recommend_learn_SOURCES = %reldir%/recommend/learn.c %reldir%/recommend/clicks.c %reldir%/recommend/clicks.h
+examples_recommend_learn_LDADD = libfuse.la -lm
 TESTS += examples/check_recommend.sh
 
 noinst_PROGRAMS += examples/borrowed/borrowed
