@@ -62,6 +62,15 @@ bool lfuse__builder_overflow(const lfuse__builder *b)
     return b->overflow;
 }
 
+bool lfuse__builder_reduces(const lfuse__builder *b)
+{
+    int i;
+
+    for (i = 0; i < b->ninstr; i++)
+        if (b->instr[i].kind == LFUSE__I_REDUCE) return true;
+    return false;
+}
+
 /* Returns the register; 0 after an overflow. */
 static int append(lfuse__builder *b, const lfuse__instr *in)
 {

@@ -27,7 +27,7 @@ static void begin_round(lfuse__draft *d)
     d->buffer_capacity = d->nunits = 0;
     d->changed = false;
     for (i = 0; i < d->g->nnodes; i++) {
-        d->memory[i].home.set = d->memory[i].wide.set = false;
+        d->memory[i].home = d->memory[i].wide = (lfuse__home){ .set = false };
         const lfuse__planned_node *n = &d->nodes[i];
         d->nodes[i] = (lfuse__planned_node){ .cut = n->cut, .copied_view = n->copied_view,
                                              .no_siblings = n->no_siblings, .recomputed = n->recomputed,

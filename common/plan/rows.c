@@ -114,7 +114,7 @@ static void loop_of(const lfuse__draft *d, int32_t over, lfuse__step_kind kind, 
 lfuse_status lfuse__make_region(lfuse__draft *d, const lfuse__unit *u, lfuse__stage *stage)
 {
     int32_t over;
-    const lfuse__step_kind kind = kind_of(d, u->node, &over);
+    lfuse__step_kind kind = kind_of(d, u->node, &over);
     lfuse__unit_loop loop;
     lfuse__step *step;
     lfuse__builder *b;
@@ -123,6 +123,8 @@ lfuse_status lfuse__make_region(lfuse__draft *d, const lfuse__unit *u, lfuse__st
     LFUSE__TRY(lfuse__builder_begin(d, u->node, loop.rank, loop.extents, &b));
     lfuse__builder_loop(b, &loop);
     lfuse__region_stores(d, b, u->node, &loop);
+    /* What reads a scan for its shape alone, as full_like does, leaves no scan to compute. */
+    if (kind == LFUSE__STEP_SCAN && !lfuse__builder_reduces(b)) kind = LFUSE__STEP_ROWS;
     if (kind == LFUSE__STEP_MULTI || kind == LFUSE__STEP_LINES)
         lfuse__builder_shape(b, kind, walked(d, kind, u->node), list_of(d, kind, u->node));
     if (lfuse__builder_overflow(b)) return split_region(d, u->node);

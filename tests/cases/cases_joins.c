@@ -276,3 +276,18 @@ CASE(rows_for_several_readers, EVERY_WAY)
     h_output(h, "columns", lfuse_sum(v, 1, (const int[]){0}, 0), F32(70), PLAIN);
     h_output(h, "sums", lfuse_sum(e, 1, (const int[]){0}, 0), F32(70), PLAIN);
 }
+
+/* The planner cuts a value that had a place in a concatenation, and plans again: it has memory of its own then. */
+CASE(outer_product_of_joins_joined, 0)
+{
+    lfuse_value parts[3] = {
+        lfuse_sub(h_scalar(h, "r", 1), h_input(h, "a", F32(6, 1), PLAIN, NORMAL)),
+        lfuse_sub(h_scalar(h, "s", 2), h_input(h, "b", F32(4, 1), PLAIN, NORMAL)),
+        lfuse_sub(h_scalar(h, "t", 3), h_input(h, "c", F32(6, 1), PLAIN, NORMAL)),
+    };
+    lfuse_value row = h_input(h, "row", F32(1, 6), PLAIN, NORMAL);
+    lfuse_value outer = lfuse_matmul(lfuse_concat(3, parts, 0), row);
+    lfuse_value under[2] = { outer, h_input(h, "d", F32(3, 6), PLAIN, NORMAL) };
+    h_output(h, "joined", lfuse_concat(2, under, 0), F32(19, 6), PLAIN);
+    h_output(h, "product", lfuse_matmul(outer, h_input(h, "e", F32(6, 1), PLAIN, NORMAL)), F32(16, 1), PLAIN);
+}

@@ -158,3 +158,11 @@ CASE(scan_in_place, EXACT | EVERY_WAY)
     h_update(h, x, lfuse_cumsum(lfuse_neg(x), 1));
     h_expect_same_bits(h);
 }
+
+/* full_like reads the scan for its shape alone. */
+CASE(scan_of_which_the_shape_is_read, EXACT)
+{
+    lfuse_value scan = lfuse_cumsum(h_input(h, "x", F32(9, 150), PLAIN, NORMAL), 1);
+    h_output(h, "y", lfuse_full_like(scan, h_scalar(h, "s", 0.5)), F32(9, 150), PLAIN);
+    h_expect_same_bits(h);
+}
