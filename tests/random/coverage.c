@@ -108,9 +108,10 @@ const char *coverage_missing(const coverage *c, bool all)
         if (!c->ops[i]) miss(text, sizeof text, lfuse__ops[i].name);
     for (int i = 0; all && i < LFUSE__REDUCE_COUNT; i++)
         if (!c->reductions[i]) miss(text, sizeof text, lfuse__node_word(LFUSE__REDUCE, i));
+    /* Identities say something to the gradients alone; the canonical graph has none. */
     for (int i = LFUSE__CONSTANT; all && i <= LFUSE__INDEX; i++)
-        if (!c->kinds[i] && i != LFUSE__MEMBER_REDUCE && i != LFUSE__LIST_REDUCE && i != LFUSE__LINE_REDUCE &&
-            i != LFUSE__MEMBER_ELEMENTS)
+        if (!c->kinds[i] && i != LFUSE__IDENTITY && i != LFUSE__MEMBER_REDUCE && i != LFUSE__LIST_REDUCE &&
+            i != LFUSE__LINE_REDUCE && i != LFUSE__MEMBER_ELEMENTS)
             miss(text, sizeof text, i == LFUSE__POINTWISE ? "pointwise" : lfuse__node_word((lfuse__node_kind)i, 0));
     if (all && !c->member_products) miss(text, sizeof text, "products of lists");
     for (int i = 0; all && i < PASSES; i++)
