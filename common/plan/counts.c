@@ -28,7 +28,7 @@ static bool counts(const lfuse__plan_body *p, int stage)
         const lfuse__operand *o = &s->operands[i];
         if (o->span != LFUSE__SPAN_TENSOR || o->place > LFUSE__PLACE_SCRATCH || o->rank || o->gathered >= 0)
             return false;
-        if (o->written && o->place != LFUSE__PLACE_BOUND) return false; /* others of the plan wait for the value */
+        if (o->written && o->place != LFUSE__PLACE_BOUND) return false; /* later steps read the value */
     }
     return true;
 }

@@ -426,7 +426,7 @@ void lfuse__builder_store_result(lfuse__builder *b, int reg, int32_t node, const
 void lfuse__builder_shape(lfuse__builder *b, lfuse__step_kind kind, lfuse__span walked, int list);
 /* The step is too large, and its contents are of no use. */
 bool lfuse__builder_overflow(const lfuse__builder *b);
-/* Whether an instruction so far reduces or scans. */
+/* Whether the step has an instruction that reduces or scans. */
 bool lfuse__builder_reduces(const lfuse__builder *b);
 /* Sets the step's kind, loop, operands, body and numbers. ERR_UNSUPPORTED: something is walked as no kernel can. */
 lfuse_status lfuse__builder_finish(lfuse__builder *b, lfuse__step_kind kind, lfuse__step *step);

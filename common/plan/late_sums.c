@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Gradients of biases, of which nothing but an update is made: the sums of the columns of what stands behind a product.
- * Where other kernels read what is summed, so that it is stored anyway, the product's epilogue stores it, and the sums
- * of all layers run late and share a launch (bundle.c). That saves a launch for each layer but one, and one store and
- * one load of the product, which would go to a kernel of both.
+ * Gradients of biases that only update the bias. Such a gradient is the sum over the rows of a product's epilogue.
  *
- * Not so where there is one such sum alone, nor on GPUs for products that are large enough to fill the device, or may
- * be: their tiles sum columns where they are (product_sums.c). Nor of f16 and bf16: sums take what is not rounded yet.
+ * Where other kernels read the epilogue's result too, this pass cuts the sum off it: the product stores the result, and
+ * the sums of all layers run late in one launch (bundle.c). That takes one launch for all layers in place of one for
+ * each, and the product need not be stored and loaded between its kernel and the sum's.
+ *
+ * The pass leaves alone
+ *  - a single sum, which has nothing to share a launch with;
+ *  - on GPUs, products that fill the device or whose sizes are not known: their tiles sum columns (product_sums.c);
+ *  - f16 and bf16, whose sums take values that have not been rounded, while stored ones have.
  */
 #include "common/plan/draft.h"
 
@@ -14,7 +17,7 @@
 
 enum { WAVE = 2048 }; /* elements for each compute unit, as in bundle.c */
 
-/* Elements of the product are computed in its region, and the sum of their columns: that REDUCE; -1. */
+/* Returns the sum over rows that is the only reduction of the region behind a product; -1: there is no such one. */
 static int32_t sum_of(const lfuse__draft *d, int32_t matmul, int32_t region)
 {
     const lfuse__node *product = lfuse__draft_node(d, matmul);
@@ -31,7 +34,7 @@ static int32_t sum_of(const lfuse__draft *d, int32_t matmul, int32_t region)
     return sum;
 }
 
-/* What is made of the sum is stored in updated inputs alone, and nobody else reads it. */
+/* Whether what the region computes of the sum is stored in updated inputs alone, and no other kernel reads it. */
 static bool updates_alone(const lfuse__draft *d, int32_t region)
 {
     int32_t node, name;
@@ -57,7 +60,7 @@ static bool fills_device(const lfuse__draft *d, const lfuse__node *product)
     return s[0] > 0 && s[1] > WAVE * units / s[0];
 }
 
-/* Returns the value that is summed, which is to be stored by the product; -1: the sum stays where it is. */
+/* Returns the operand of the sum, which the product shall store; -1: the sum stays with the product. */
 static int32_t summed(const lfuse__draft *d, int32_t matmul)
 {
     const lfuse__node *product = lfuse__draft_node(d, matmul);

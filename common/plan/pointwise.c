@@ -73,9 +73,10 @@ static bool joins_reader(lfuse__draft *d, int32_t node)
 }
 
 /*
- * A number in device memory is computed by each element that reads it, which is less than a launch of its own. Not
- * where it takes a function and more, as what Adam corrects its moments by does (1 - beta^t, in f64): that is computed
- * once, with other such numbers, and stored. Lists, whose kernels compute numbers once a chunk, are no elements.
+ * A value of rank 0 is computed anew by each element that reads it, as that costs less than a launch for the value
+ * alone. Values of more than MOST_OF_NUMBER operations are computed once, together, and stored: Adam's corrections of
+ * its moments, 1 - beta^t in f64, are such. Kernels over lists compute these values once for each chunk, so they read
+ * no stored ones.
  */
 enum { MOST_OF_NUMBER = 30 /* operations, as of lfuse__op_weight */, NUMBER_DEPTH = 24, FEW_ELEMENTS = 64 };
 
@@ -98,7 +99,7 @@ static double work_of_number(const lfuse__draft *d, int32_t node, int depth)
     return work;
 }
 
-/* Marks the numbers that elements of a tensor read. */
+/* Marks the operands of a node that more than FEW_ELEMENTS elements of a tensor read. */
 static void note_elements(const lfuse__draft *d, int32_t node, bool *of_elements)
 {
     const lfuse__node *n = lfuse__draft_node(d, node);
@@ -249,8 +250,8 @@ static bool in_region(const lfuse__draft *d, int32_t node)
            (lfuse__draft_pointwise(d, node) && !d->nodes[node].inlined);
 }
 
-/* Whether the region's kernel reduces or scans nothing, and all of its nodes are elements of the loop. */
-static bool is_plain(const lfuse__draft *d, int32_t region)
+/* Whether the region's nodes have the loop of a reduction or scan that is not in the region. */
+static bool lacks_its_root(const lfuse__draft *d, int32_t region)
 {
     int32_t node;
 
@@ -260,10 +261,10 @@ static bool is_plain(const lfuse__draft *d, int32_t region)
 }
 
 /*
- * Nodes took the signature of a reduction that reads them, or that they read, and did not come to lie in one kernel
- * with it. Their loop is then that of their own shape, in its order, which the product in front of them has too.
+ * Gives a region that lacks its root the loop of its own shape. A product whose epilogue the region is runs over that
+ * shape too, so the two can share a kernel.
  */
-static void unsign(lfuse__draft *d, int32_t region)
+static void sign_by_shape(lfuse__draft *d, int32_t region)
 {
     int32_t node;
 
@@ -290,6 +291,6 @@ lfuse_status lfuse__pass_regions(lfuse__draft *d)
         parent[d->nodes[node].region] = node;
     }
     for (node = 0; node < n; node++)
-        if (d->nodes[node].region == node && is_plain(d, node)) unsign(d, node);
+        if (d->nodes[node].region == node && lacks_its_root(d, node)) sign_by_shape(d, node);
     return LFUSE_OK;
 }

@@ -123,7 +123,7 @@ lfuse_status lfuse__make_region(lfuse__draft *d, const lfuse__unit *u, lfuse__st
     LFUSE__TRY(lfuse__builder_begin(d, u->node, loop.rank, loop.extents, &b));
     lfuse__builder_loop(b, &loop);
     lfuse__region_stores(d, b, u->node, &loop);
-    /* What reads a scan for its shape alone, as full_like does, leaves no scan to compute. */
+    /* full_like reads a scan for its shape alone: the body then has no instruction that scans. */
     if (kind == LFUSE__STEP_SCAN && !lfuse__builder_reduces(b)) kind = LFUSE__STEP_ROWS;
     if (kind == LFUSE__STEP_MULTI || kind == LFUSE__STEP_LINES)
         lfuse__builder_shape(b, kind, walked(d, kind, u->node), list_of(d, kind, u->node));

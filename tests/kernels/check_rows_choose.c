@@ -194,6 +194,43 @@ TEST(functions_are_computed_once)
     }
 }
 
+/* Stores the sum of each row of x in `row`. Adds the value that operand `load` has for the row; -1: none. */
+static void make_row_update(sample *s, int load, lfuse_type other)
+{
+    enum { X, ROW, OTHER };
+    sample_start(s, LFUSE__FAMILY_ROWS, 2, 1);
+    sample_operand(s, LFUSE_F32, false, LFUSE__STRIDE_UNIT);
+    sample_operand(s, LFUSE_F32, true, LFUSE__STRIDE_REPEAT);
+    sample_operand(s, other, false, LFUSE__STRIDE_REPEAT);
+    const int sum = sample_reduce(s, LFUSE__REDUCE_SUM, LFUSE_F32, sample_load(s, X));
+    int all = sum;
+    if (load >= 0) all = sample_apply(s, LFUSE__OP_add, LFUSE_F32, sum, sample_load(s, load));
+    sample_store(s, all, ROW);
+}
+
+/*
+ * The items that share a row load its values before one of them stores a value of its type, which may lie in the same
+ * memory.
+ */
+TEST(values_of_rows_are_stored_behind_a_barrier)
+{
+    static const struct {
+        int load;
+        lfuse_type other;
+        int barriers;
+    } wanted[] = {{-1, LFUSE_F32, 0}, {1, LFUSE_F32, 1}, {2, LFUSE_F32, 1}, {2, LFUSE_F16, 0}};
+    const lfuse__facts facts = facts_items(false);
+    for (int i = 0; i < (int)(sizeof wanted / sizeof *wanted); i++) {
+        lfuse__strbuf text = LFUSE__STRBUF_INIT;
+        sample s;
+        make_row_update(&s, wanted[i].load, wanted[i].other);
+        s.k.rows = (lfuse__row_mapping){.form = LFUSE__ROWS_GROUP, .team = LFUSE__GROUP};
+        OK(lfuse__family_rows.emit(&text, "k", &s.k, &facts));
+        ck_assert_int_eq(count_of(text.data, "SYNC_MEMORY();"), wanted[i].barriers);
+        lfuse__strbuf_free(&text);
+    }
+}
+
 /* Sums of columns on 100 compute units: enough work-items for the device, first as neighbours that read one line. */
 TEST(columns_are_shared)
 {

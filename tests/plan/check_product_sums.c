@@ -8,15 +8,6 @@
 
 static lfuse_value z; /* what the product is multiplied by */
 
-static void on_gpu(lfuse__products products)
-{
-    rig_facts.vendor = LFUSE__VENDOR_NVIDIA;
-    rig_facts.simd = 32;
-    rig_facts.info.local_bytes = LFUSE__TILES_LOCAL;
-    rig_facts.info.max_group = LFUSE__TILES_GROUP;
-    rig_facts.products = products;
-}
-
 /* The gradient behind an activation, of m rows. */
 static lfuse_value gradient(lfuse_type type, lfuse_size m)
 {
@@ -44,7 +35,7 @@ TEST_CASE("sums", .setup = rig_setup, .teardown = rig_teardown)
 
 TEST(beside_the_gradient)
 {
-    on_gpu(LFUSE__PRODUCTS_PORTABLE);
+    rig_tiles(LFUSE__PRODUCTS_PORTABLE);
     both(gradient(LFUSE_F32, 512));
     rig_expect("(gemm 512 x 384 x 256 (dz %1=(mul acc z)) (db (sum %1)))");
     ck_assert_int_eq(plan->stages[0].nalternatives, 2);
@@ -59,7 +50,7 @@ TEST(beside_the_gradient)
 /* Walked by rows and columns of the product; the sum by columns alone. */
 TEST(walks)
 {
-    on_gpu(LFUSE__PRODUCTS_PORTABLE);
+    rig_tiles(LFUSE__PRODUCTS_PORTABLE);
     both(gradient(LFUSE_F32, 512));
     rig_make(0);
     const lfuse__step *s = plan->stages[0].alternatives[0].steps;
@@ -92,7 +83,7 @@ static lfuse_value back(lfuse_value y)
 /* The sum that the bias' gradient is belongs to the kernel of dz alone: the layer's relu stays with its product. */
 TEST(a_step_of_a_layer)
 {
-    on_gpu(LFUSE__PRODUCTS_PORTABLE);
+    rig_tiles(LFUSE__PRODUCTS_PORTABLE);
     train(lfuse_input(g, "x", F32(64, 256)), "w", "b", back);
     rig_expect("(gemm 64 x 256 x 256 (relu (add acc b))) (gemm 64 x 256 x 256 (tanh acc)) "
                "(gemm 64 x 256 x 256 (t2 %1=(where (gt t0 0) acc 0)) (b (sub b (sum %1)))) "
@@ -107,7 +98,7 @@ TEST(a_step_of_three_layers)
 {
     static const char *const w[] = { "w1", "w2", "w3" }, *const b[] = { "b1", "b2", "b3" };
     lfuse_value p[6], d[6], x = lfuse_input(g, "x", F32(64, 256));
-    on_gpu(LFUSE__PRODUCTS_PORTABLE);
+    rig_tiles(LFUSE__PRODUCTS_PORTABLE);
     for (int i = 0; i < 3; i++) {
         p[2 * i] = lfuse_input(g, w[i], F32(256, 256)), p[2 * i + 1] = lfuse_input(g, b[i], F32(256));
         x = lfuse_relu(lfuse_add(lfuse_matmul(x, p[2 * i]), p[2 * i + 1]));
@@ -121,7 +112,7 @@ TEST(a_step_of_three_layers)
 
 TEST(the_sum_alone)
 {
-    on_gpu(LFUSE__PRODUCTS_PORTABLE);
+    rig_tiles(LFUSE__PRODUCTS_PORTABLE);
     lfuse_output(g, "db", over(gradient(LFUSE_F32, 512), 0));
     rig_expect("(gemm 512 x 384 x 256 (sum (mul acc z)))");
 }
@@ -131,7 +122,7 @@ TEST(of_the_product_itself)
     const lfuse_value x = lfuse_input(g, "x", F32(512, 256));
     const lfuse_value y = lfuse_matmul(x, lfuse_input(g, "w", F32(256, 384)));
 
-    on_gpu(LFUSE__PRODUCTS_PORTABLE);
+    rig_tiles(LFUSE__PRODUCTS_PORTABLE);
     both(y);
     rig_expect("(gemm 512 x 384 x 256 (dz acc) (db (sum acc)))");
 }
@@ -141,7 +132,7 @@ TEST(behind_the_sum)
     const lfuse_value b = lfuse_input(g, "b", F32(384));
     const lfuse_value d = gradient(LFUSE_F32, lfuse_size_var(g, "n", 1, 4096));
 
-    on_gpu(LFUSE__PRODUCTS_PORTABLE);
+    rig_tiles(LFUSE__PRODUCTS_PORTABLE);
     lfuse_output(g, "dz", d);
     lfuse_output(g, "new", lfuse_sub(b, lfuse_mul(over(d, 0), rig_number(0.5))));
     rig_expect("(gemm n x 384 x 256 (dz %1=(mul acc z)) (new (sub b (mul (sum %1) 0.5))))");
@@ -149,21 +140,21 @@ TEST(behind_the_sum)
 
 TEST(halves)
 {
-    on_gpu(LFUSE__PRODUCTS_PORTABLE);
+    rig_tiles(LFUSE__PRODUCTS_PORTABLE);
     both(gradient(LFUSE_F16, 512));
     rig_expect("(gemm 512 x 384 x 256 (dz %1=(mul acc z)) (db (f16 (sum %1))))");
 }
 
 TEST(beside_a_maker)
 {
-    on_gpu(LFUSE__PRODUCTS_TUNED);
+    rig_tiles(LFUSE__PRODUCTS_TUNED);
     both(gradient(LFUSE_F32, 512));
     rig_expect("(gemm 512 x 384 x 256 (dz %1=(mul acc z)) (db (sum %1)))"); /* ours by default */
 }
 
 TEST(a_makers)
 {
-    on_gpu(LFUSE__PRODUCTS_TUNED);
+    rig_tiles(LFUSE__PRODUCTS_TUNED);
     both(gradient(LFUSE_F32, 16384));
     rig_expect("(gemm 16384 x 384 x 256 acc) (rows 384 x 16384 1 (dz %1=(mul t0 z)) (db (sum %1)))");
 }
@@ -181,7 +172,7 @@ TEST(measured)
     const lfuse_plan_options options = {.effort = LFUSE_EFFORT_MEASURE};
     lfuse__plan_body *made = NULL;
 
-    on_gpu(LFUSE__PRODUCTS_TUNED);
+    rig_tiles(LFUSE__PRODUCTS_TUNED);
     both(gradient(LFUSE_F32, 512));
     OK(lfuse__plan_make(g, &rig_facts, &lfuse__products_advice, &options, &made));
     ck_assert_int_eq(made->nstages, 2);
@@ -194,7 +185,7 @@ TEST(stored_by_columns)
     const lfuse_value x = lfuse_input(g, "x", F32(256, 512));
     const lfuse_value w = lfuse_input(g, "w", F32(256, 384));
 
-    on_gpu(LFUSE__PRODUCTS_PORTABLE);
+    rig_tiles(LFUSE__PRODUCTS_PORTABLE);
     both(lfuse_matmul(lfuse_transpose(x), w));
     rig_make(LFUSE_NO_BUNDLES);
     ck_assert_int_eq(plan->nstages, 2);
@@ -202,7 +193,7 @@ TEST(stored_by_columns)
 
 static void expect_two(lfuse_value d, lfuse_value sum)
 {
-    on_gpu(LFUSE__PRODUCTS_PORTABLE);
+    rig_tiles(LFUSE__PRODUCTS_PORTABLE);
     lfuse_output(g, "d", d);
     lfuse_output(g, "s", sum);
     rig_make(LFUSE_NO_BUNDLES);
@@ -245,7 +236,7 @@ TEST(in_double)
 TEST(without_passes)
 {
     static const unsigned passes[] = {LFUSE_NO_ROW_FUSION, LFUSE_NO_EPILOGUE, LFUSE_NO_FUSION};
-    on_gpu(LFUSE__PRODUCTS_PORTABLE);
+    rig_tiles(LFUSE__PRODUCTS_PORTABLE);
     both(gradient(LFUSE_F32, 512));
     for (int i = 0; i < 3; i++) {
         rig_make(passes[i] | LFUSE_NO_BUNDLES);
@@ -280,7 +271,7 @@ static void three_layers(lfuse_size m, lfuse_size width)
 /* The last one, whose values no product reads, is its product's. */
 TEST(of_a_network_run_late)
 {
-    on_gpu(LFUSE__PRODUCTS_PORTABLE);
+    rig_tiles(LFUSE__PRODUCTS_PORTABLE);
     rig_facts.info.compute_units = 132;
     three_layers(64, 128);
     rig_expect_bundled("(gemm 64 x 128 x 128 (mul acc y0)) (gemm 64 x 128 x 128 (mul acc y1)) "
@@ -293,7 +284,7 @@ TEST(of_a_network_run_late)
 /* The products fill the device, or may. */
 TEST(of_large_products_do_not)
 {
-    on_gpu(LFUSE__PRODUCTS_PORTABLE);
+    rig_tiles(LFUSE__PRODUCTS_PORTABLE);
     rig_facts.info.compute_units = 3;
     three_layers(64, 128);
     rig_make(0);
@@ -302,7 +293,7 @@ TEST(of_large_products_do_not)
 
 TEST(of_open_sizes_do_not)
 {
-    on_gpu(LFUSE__PRODUCTS_PORTABLE);
+    rig_tiles(LFUSE__PRODUCTS_PORTABLE);
     rig_facts.info.compute_units = 132;
     three_layers(lfuse_size_var(g, "m", 1, 64), 128);
     rig_make(0);
@@ -312,7 +303,7 @@ TEST(of_open_sizes_do_not)
 /* Nothing is there to share a launch with. */
 TEST(of_one_product_do_not)
 {
-    on_gpu(LFUSE__PRODUCTS_PORTABLE);
+    rig_tiles(LFUSE__PRODUCTS_PORTABLE);
     rig_facts.info.compute_units = 132;
     const lfuse_value d = layer(0, lfuse_input(g, "d", F32(64, 128)), 64, 128);
     lfuse_output(g, "y", lfuse_matmul(d, lfuse_input(g, "u", F32(128, 64))));

@@ -21,11 +21,7 @@ static lfuse_value rows_of(lfuse_size rows)
 static void by_a_maker(void)
 {
     rig_facts.vector_lanes = false;
-    rig_facts.vendor = LFUSE__VENDOR_NVIDIA;
-    rig_facts.simd = 32;
-    rig_facts.info.local_bytes = LFUSE__TILES_LOCAL;
-    rig_facts.info.max_group = LFUSE__TILES_GROUP;
-    rig_facts.products = LFUSE__PRODUCTS_TUNED;
+    rig_tiles(LFUSE__PRODUCTS_TUNED);
 }
 
 TEST_CASE("prologues", .setup = rig_setup, .teardown = rig_teardown)

@@ -170,6 +170,34 @@ TEST(a_piece_that_is_a_result)
     rig_expect("(pointwise 4 (e (exp x))) (pointwise 4 (c e)) (pointwise 4 (c[4+i0] e))");
 }
 
+/* Whether each operand in scratch memory has as many elements as its buffer. */
+static void check_buffers(void)
+{
+    for (int i = 0; i < plan->nstages; i++)
+        for (int k = 0; k < plan->stages[i].alternatives[0].nsteps; k++)
+            for (int o = 0; o < plan->stages[i].alternatives[0].steps[k].noperands; o++) {
+                const lfuse__operand *operand = &plan->stages[i].alternatives[0].steps[k].operands[o];
+                if (operand->place != LFUSE__PLACE_SCRATCH) continue;
+                const lfuse__buffer *buffer = &plan->buffers[operand->index];
+                lfuse_size shape = 1, whole = 1;
+                for (int m = 0; m < operand->rank; m++) shape *= operand->shape[m];
+                for (int m = 0; m < buffer->rank; m++) whole *= buffer->shape[m];
+                ck_assert_msg(shape == whole, "%d of %d elements: %s", (int)whole, (int)shape, text.data);
+            }
+}
+
+/* A column of the product is cut off the concatenation in a later round, and has memory of its own from then on. */
+TEST(pieces_that_are_cut_have_their_own_shape)
+{
+    const lfuse_value a = lfuse_neg(lfuse_input(g, "a", F32(6, 1))), b = lfuse_neg(lfuse_input(g, "b", F32(4, 1)));
+    const lfuse_value y = lfuse_matmul(rig_concat(a, b, 0), lfuse_input(g, "row", F32(1, 6)));
+
+    lfuse_output(g, "joined", rig_concat(y, lfuse_input(g, "c", F32(3, 6)), 0));
+    lfuse_output(g, "product", lfuse_matmul(y, lfuse_input(g, "e", F32(6, 1))));
+    rig_make(0);
+    check_buffers();
+}
+
 TEST(concatenations_and_updates)
 {
     const lfuse_value x = lfuse_input(g, "x", F32(4)), y = lfuse_input(g, "y", F32(2));

@@ -31,3 +31,7 @@ tests_plan_check_network_SOURCES = %reldir%/check_network.c %reldir%/rig.c %reld
 check_PROGRAMS += tests/plan/check_product_sums
 TESTS += tests/plan/check_product_sums
 tests_plan_check_product_sums_SOURCES = %reldir%/check_product_sums.c %reldir%/rig.c %reldir%/rig.h
+
+check_PROGRAMS += tests/plan/check_early_updates
+TESTS += tests/plan/check_early_updates
+tests_plan_check_early_updates_SOURCES = %reldir%/check_early_updates.c %reldir%/rig.c %reldir%/rig.h

@@ -32,6 +32,15 @@ void rig_h200(void)
     rig_facts.copy_rate = 4.27e12;
 }
 
+void rig_tiles(lfuse__products products)
+{
+    rig_facts.vendor = LFUSE__VENDOR_NVIDIA;
+    rig_facts.simd = 32;
+    rig_facts.info.local_bytes = LFUSE__TILES_LOCAL;
+    rig_facts.info.max_group = LFUSE__TILES_GROUP;
+    rig_facts.products = products;
+}
+
 static void drop(void)
 {
     lfuse__plan_free(plan);

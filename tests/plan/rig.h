@@ -18,6 +18,8 @@ extern lfuse__facts rig_facts;      /* everything the device has: f64 */
 
 void rig_setup(void);
 void rig_h200(void); /* the device is one: 132 units, 51 TFLOP/s in f32, copies at 4.27 TB/s */
+/* The device is a GPU on which kernels by tiles compute products, and those of a library as told. */
+void rig_tiles(lfuse__products products);
 void rig_teardown(void);
 /* Plans the graph without these passes, and prints the plan into `text`. */
 void rig_make(unsigned disable);
