@@ -59,8 +59,8 @@ LFUSE_API void lfuse_gradients(int outputs, const lfuse_value *y, const lfuse_va
 /** The value `a`, through which no gradient flows: a constant for lfuse_gradient. Free when it is run. */
 LFUSE_API lfuse_value lfuse_stop(lfuse_value a);
 /**
- * The value `a`, with the derivatives of `surrogate`, which has its type and shape: what a straight-through estimator
- * or a derivative of one's own needs. The surrogate is not computed unless its derivatives need it.
+ * The value `a`, with the derivatives of `surrogate`, which has its type and shape: for straight-through
+ * estimators and custom derivatives. The surrogate is not computed unless its derivatives need it.
  * ERR_TYPE, ERR_SHAPE: they differ.
  */
 LFUSE_API lfuse_value lfuse_surrogate(lfuse_value a, lfuse_value surrogate);

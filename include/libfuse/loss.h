@@ -64,11 +64,11 @@ LFUSE_API lfuse_value lfuse_smooth_l1_loss(lfuse_value a, lfuse_value target, do
  *  - `ignored`: rows with this index have the loss 0 and do not count (LFUSE_IGNORED_INDEX, or any other number;
  *    LFUSE_NO_IGNORED_INDEX: none).
  *  - `smoothing`, 0 ... 1: the target's probability is 1 - smoothing, and smoothing / classes more for each class.
- *    ERR_INVALID: it is none of these.
+ *    ERR_INVALID: it is outside 0 ... 1.
  *
  * The mean is the sum over the number of rows that count, or, with weights, over the sum of their targets' weights; it
- * is NaN where none counts. Any other index that is not in 0 ... classes - 1 makes the loss of its row NaN, and so the
- * mean and the sum: this is not silent, and no element is read by such an index. The row's gradient is 0.
+ * is NaN where none counts. Any other index outside 0 ... classes - 1 makes the loss of its row NaN, and so the
+ * mean and the sum; no element is read by such an index. The row's gradient is 0.
  *
  * Computed as log(sum(exp(z))) - z[target] of z = logits - max(logits). The target's element is chosen by comparing
  * indices, so nothing of the size of the logits is stored, and the gradient is (softmax(logits) - onehot(target)) times

@@ -27,8 +27,8 @@ LFUSE_API double lfuse_schedule_constant(double base, int64_t step);
  *     step <  warmup:  base (start + (1 - start) step / warmup)
  *     step >= warmup:  base
  *
- * `start` is the part of `base` that step 0 has. With 0 step 0 changes nothing; who wants base (step + 1) / warmup
- * instead passes step + 1.
+ * `start` is the part of `base` that step 0 has. With a start of 0, step 0 changes nothing; to get
+ * base (step + 1) / warmup instead, pass step + 1.
  */
 LFUSE_API double lfuse_schedule_linear(double base, double start, int64_t warmup, int64_t step);
 

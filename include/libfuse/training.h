@@ -39,7 +39,7 @@ typedef struct lfuse_training_parameter {
 typedef struct lfuse_training_group {
     int count;                /**< of names; 0: the parameters that no group names, of lowest_rank ... highest_rank */
     const char *const *names;
-    int lowest_rank, highest_rank; /**< without names; a highest_rank of 0 is none. Beside names both are 0 */
+    int lowest_rank, highest_rank; /**< without names; a highest_rank of 0: no limit. Beside names both are 0 */
     lfuse_hyper hyper;
 } lfuse_training_group;
 
@@ -111,8 +111,8 @@ LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_training_step(lfuse_training *trai
 LFUSE_API lfuse_tensor *lfuse_training_loss(const lfuse_training *training);
 /**
  * Waits for the stream and tells whether the loss of a step was NaN or infinite: ERR_NONFINITE, with the number of the
- * first such step, from 1 on. That takes the report off: the next call tells of later steps. The parameters have been
- * updated nevertheless, unless loss scaling kept them.
+ * first such step, from 1 on. The call clears the report: the next one tells of later steps. The parameters have been
+ * updated all the same, unless loss scaling skipped the step.
  */
 LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_training_check(lfuse_training *training, lfuse_stream *stream);
 
@@ -147,16 +147,16 @@ LFUSE_API lfuse_tensor *lfuse_training_tensor(const lfuse_training *training, in
 LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_training_save(lfuse_training *training, lfuse_stream *stream,
                                                             const char *path);
 /**
- * Waits for the steps of the stream and reads such a file, of exactly these names, types and shapes: what is another
- * training's is refused before anything is written. Then as lfuse_training_resume. Errors: those of
+ * Waits for the steps of the stream and reads such a file, of exactly these names, types and shapes: a file of
+ * another training is refused before any tensor is written. Then as lfuse_training_resume. Errors: those of
  * lfuse_safetensors_open and lfuse_safetensors_load, which may leave some of the tensors written where reading fails.
  */
 LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_training_load(lfuse_training *training, lfuse_stream *stream,
                                                             const char *path);
 /**
- * To be called when such tensors have been written, with all steps and writes finished, before the next step: what the
- * host counts is read from them, and a step of which some micro-batches have been is begun anew. ERR_INVALID: a count
- * of steps that is none.
+ * To be called when the program has written such tensors itself, after all steps and writes have finished and before
+ * the next step. Reads the counts of the host from them. A step of which only some micro-batches have run starts over.
+ * ERR_INVALID: the number of steps is not in 0 ... 2^53.
  */
 LFUSE_API LFUSE_MUST_CHECK lfuse_status lfuse_training_resume(lfuse_training *training);
 /**

@@ -20,13 +20,13 @@
 #include <libfuse/status.h>
 #include <libfuse/types.h>
 
-/** For what there is one element of a state. */
+/** What has one element each in a state. */
 typedef enum lfuse_state_extent {
-    LFUSE_STATE_ELEMENTS = 0, /**< for each element: the state has the parameter's shape */
-    LFUSE_STATE_NUMBER = 1,   /**< for the parameter: rank 0. Beside lists: a list of rank 0 */
-    LFUSE_STATE_ROWS = 2,     /**< for each row: the parameter's shape without its last axis; of rank 0 or 1 it is
+    LFUSE_STATE_ELEMENTS = 0, /**< each element: the state has the parameter's shape */
+    LFUSE_STATE_NUMBER = 1,   /**< the parameter: rank 0. Beside lists: a list of rank 0 */
+    LFUSE_STATE_ROWS = 2,     /**< each row: the parameter's shape without its last axis; of rank 0 or 1 it is
                                    rank 0. Beside lists: LFUSE_RANK_ROWS */
-    LFUSE_STATE_COLUMNS = 3   /**< for each column: the parameter's shape without its last axis but one; of rank 0 or 1
+    LFUSE_STATE_COLUMNS = 3   /**< each column: the parameter's shape without its last axis but one; of rank 0 or 1
                                    it is the parameter's own. Beside lists: LFUSE_RANK_COLUMNS */
 } lfuse_state_extent;
 
