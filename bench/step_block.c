@@ -97,20 +97,22 @@ static double square_sum(const double *x, int64_t count, int64_t step)
 
 /* ---- products ---- */
 
-/*
- * c = a b, rounded as a sum of k products is: by u sqrt(k + 2) of the root of the sum of their squares, for which the
- * product of the sums of a's row and b's column, over k, stands.
- */
+/* x, the sum of so many terms whose squares add up to `squares`, rounded as such a sum is. */
+static double rounded_sum(lfuse__random *r, double x, int64_t terms, double squares)
+{
+    return r ? rounded(r, x, sqrt(bench_sum_variance(terms, squares, x))) : x;
+}
+
+/* c = a b; for the sum of the k products' squares the product of the sums of a's row and b's column, over k, stands. */
 static void product(evaluation *e, int64_t m, int64_t n, int64_t k, bench_matrix a, bench_matrix b, double *c)
 {
-    const double each = unit * sqrt(((double)k + 2) / (double)k);
     double *of_columns = malloc((size_t)n * sizeof *of_columns);
     if (!of_columns || bench_product(m, n, k, a, b, c)) atomic_store(&e->failed, true);
     for (int64_t j = 0; j < n && !failed(e); j++) of_columns[j] = square_sum(b.at + j * b.column, k, b.row);
     for (int64_t i = 0; i < m && !failed(e) && e->noisy; i++) {
         const double of_row = square_sum(a.at + i * a.row, k, a.column);
         for (int64_t j = 0; j < n; j++)
-            c[i * n + j] = rounded(&e->random, c[i * n + j], each * sqrt(of_row * of_columns[j]));
+            c[i * n + j] = rounded_sum(&e->random, c[i * n + j], k, of_row * of_columns[j] / (double)k);
     }
     free(of_columns);
 }
@@ -127,11 +129,10 @@ static void linear(evaluation *e, int64_t k, int64_t n, const double *x, const d
 
 static void sum_rows(evaluation *e, int64_t n, const double *x, double *sums)
 {
-    const double each = unit * sqrt(((double)e->rows + 2));
     for (int64_t j = 0; j < n && !failed(e); j++) {
         double sum = 0;
         for (int64_t r = 0; r < e->rows; r++) sum += x[r * n + j];
-        sums[j] = rounded(noise(e), sum, each * sqrt(square_sum(x + j, e->rows, n)));
+        sums[j] = rounded_sum(noise(e), sum, e->rows, square_sum(x + j, e->rows, n));
     }
 }
 
@@ -227,15 +228,16 @@ static double mean_square_of(const head *h, const double *x)
     return sum / (double)(h->tokens * h->columns);
 }
 
-static void attend_row(const head *h, const block *of, int64_t t, double each)
+/* of_v: the mean square of what the head has of v. */
+static void attend_row(const head *h, const block *of, int64_t t, double of_v)
 {
     const double *q = of->q + h->at + t * h->width;
     double *shares = h->shares + t * h->tokens, most = -INFINITY, sum = 0;
     for (int64_t s = 0; s < h->tokens; s++) {
         const double *k = of->k + h->at + s * h->width;
-        const double size = sqrt(square_sum(q, h->columns, 1) * square_sum(k, h->columns, 1) / (double)h->columns);
-        const double score = dot(q, k, h->columns) * h->scale;
-        shares[s] = rounded(h->noise, score, unit * (sqrt((double)h->columns + 2) * size * h->scale + fabs(score)));
+        const double squares = square_sum(q, h->columns, 1) * square_sum(k, h->columns, 1) / (double)h->columns;
+        const double product = dot(q, k, h->columns), off = sqrt(bench_sum_variance(h->columns, squares, product));
+        shares[s] = rounded(h->noise, product * h->scale, (off + unit * fabs(product)) * h->scale);
         most = fmax(most, shares[s]);
     }
     for (int64_t s = 0; s < h->tokens; s++) sum += exp(shares[s] - most);
@@ -243,11 +245,11 @@ static void attend_row(const head *h, const block *of, int64_t t, double each)
         const double share = exp(shares[s] - most) / sum;
         shares[s] = rounded(h->noise, share, unit * (4 + fabs(shares[s] - most)) * share);
     }
-    const double size = each * sqrt(square_sum(shares, h->tokens, 1));
+    const double squares = square_sum(shares, h->tokens, 1) * of_v;
     for (int64_t i = 0; i < h->columns; i++) {
         double mixed = 0;
         for (int64_t s = 0; s < h->tokens; s++) mixed += shares[s] * of->v[h->at + s * h->width + i];
-        of->mixed[h->at + t * h->width + i] = rounded(h->noise, mixed, size);
+        of->mixed[h->at + t * h->width + i] = rounded_sum(h->noise, mixed, h->tokens, squares);
     }
 }
 
@@ -261,11 +263,11 @@ static void add_row(double *to, const double *from, double factor, int64_t count
 static void attend_row_back(const head *h, const evaluation *e, const block *of, int64_t t, double *scores)
 {
     const double *shares = h->shares + t * h->tokens, *dmixed = e->dmixed + h->at + t * h->width;
-    const double size = sqrt(square_sum(dmixed, h->columns, 1) * mean_square_of(h, of->v));
+    const double squares = square_sum(dmixed, h->columns, 1) * mean_square_of(h, of->v);
     double mean = 0;
     for (int64_t s = 0; s < h->tokens; s++) {
-        scores[s] = rounded(h->noise, dot(dmixed, of->v + h->at + s * h->width, h->columns),
-                            unit * sqrt((double)h->columns + 2) * size);
+        const double product = dot(dmixed, of->v + h->at + s * h->width, h->columns);
+        scores[s] = rounded_sum(h->noise, product, h->columns, squares);
         mean += shares[s] * scores[s];
     }
     for (int64_t s = 0; s < h->tokens; s++) {
@@ -278,31 +280,31 @@ static void attend_row_back(const head *h, const evaluation *e, const block *of,
     }
 }
 
-/* The roundings of the sums over tokens: u sqrt(tokens + 2) of the root of their squares, `size` for each token. */
-static void round_rows(const head *h, double *x, const double *size)
+/* The roundings of sums over tokens: squares[t] is what the squares of the terms of token t's add up to. */
+static void round_rows(const head *h, double *x, const double *squares)
 {
     for (int64_t t = 0; t < h->tokens && h->noise; t++)
         for (int64_t i = 0; i < h->columns; i++) {
             double *at = &x[h->at + t * h->width + i];
-            *at = rounded(h->noise, *at, unit * sqrt((double)h->tokens + 2) * size[t]);
+            *at = rounded_sum(h->noise, *at, h->tokens, squares[t]);
         }
 }
 
 static void attend_back(const head *h, evaluation *e, const block *of)
 {
     const int64_t n = h->tokens;
-    double *scores = calloc((size_t)(n * n + n), sizeof *scores), *size = scores + n * n;
+    double *scores = calloc((size_t)(n * n + n), sizeof *scores), *squares = scores + n * n;
     if (!scores) {
         atomic_store(&e->failed, true);
         return;
     }
     for (int64_t t = 0; t < n; t++) attend_row_back(h, e, of, t, scores + t * n);
-    for (int64_t t = 0; t < n; t++) size[t] = sqrt(square_sum(scores + t * n, n, 1) * mean_square_of(h, of->k));
-    round_rows(h, e->dq, size);
-    for (int64_t t = 0; t < n; t++) size[t] = sqrt(square_sum(scores + t, n, n) * mean_square_of(h, of->q));
-    round_rows(h, e->dk, size);
-    for (int64_t t = 0; t < n; t++) size[t] = sqrt(square_sum(h->shares + t, n, n) * mean_square_of(h, e->dmixed));
-    round_rows(h, e->dv, size);
+    for (int64_t t = 0; t < n; t++) squares[t] = square_sum(scores + t * n, n, 1) * mean_square_of(h, of->k);
+    round_rows(h, e->dq, squares);
+    for (int64_t t = 0; t < n; t++) squares[t] = square_sum(scores + t, n, n) * mean_square_of(h, of->q);
+    round_rows(h, e->dk, squares);
+    for (int64_t t = 0; t < n; t++) squares[t] = square_sum(h->shares + t, n, n) * mean_square_of(h, e->dmixed);
+    round_rows(h, e->dv, squares);
     free(scores);
 }
 
@@ -318,10 +320,10 @@ static void attend(void *context, int64_t task)
     h.shares = a->of->shares + task * h.tokens * h.tokens;
     h.noise = a->e->noisy ? &random : NULL;
     lfuse__random_seed(&random, a->e->seed + 2 * (uint64_t)task + a->back);
-    const double each = unit * sqrt(((double)h.tokens + 2) * mean_square_of(&h, a->of->v));
+    const double of_v = mean_square_of(&h, a->of->v);
     if (a->back) attend_back(&h, a->e, a->of);
     else
-        for (int64_t t = 0; t < h.tokens; t++) attend_row(&h, a->of, t, each);
+        for (int64_t t = 0; t < h.tokens; t++) attend_row(&h, a->of, t, of_v);
 }
 
 /* ---- blocks ---- */

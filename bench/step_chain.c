@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A step of a chain of linear layers. Every element carries the variance of its error. A product's result has that of
- * its operands, times the other operand's square, and of its own roundings: u sqrt(k + 2) of the root of the sum of its
- * k products' squares, in any order (bench/oracle.h). For the sum over k of variance times square stands the sum of the
- * variances times the mean square of the weights' row or column, which is what random weights make of it.
+ * its operands, times the other operand's square, and of its own roundings, in any order (bench_sum_variance). For the
+ * sum over k of variance times square stands the sum of the variances times the mean square of the weights' row or
+ * column, which is what random weights make of it; for the squares of the k products that of the left operand's.
  *
  * Where relu's argument is within its error of 0, a device may pass the gradient or not: it may be off by all of it.
  */
@@ -93,7 +93,7 @@ static void read_weights(const pass *p, int layer, bool transposed, double *squa
 static lfuse_status multiply(const pass *p, int layer, bool transposed, const values *a, values *c)
 {
     const int64_t rows = p->c->batch, k = p->c->widths[layer + transposed], n = p->c->widths[layer + !transposed];
-    const double each = unit * sqrt((double)k + 2);
+    const double each = bench_sum_variance(k, 1, 0);
     const bench_matrix left = {a->at, k, 1}, right = {p->w, transposed ? 1 : n, transposed ? k : 1};
     double *squares = malloc((size_t)n * sizeof *squares);
     if (!squares) return lfuse__error(LFUSE_ERR_MEMORY, "out of memory for %lld columns", (long long)n);
@@ -101,8 +101,9 @@ static lfuse_status multiply(const pass *p, int layer, bool transposed, const va
     lfuse_status status = bench_product(rows, n, k, left, right, c->at);
     for (int64_t r = 0; r < rows && !status; r++) {
         double load = 0;
-        for (int64_t i = r * k; i < (r + 1) * k; i++) load += a->variance[i] + each * each * a->at[i] * a->at[i];
-        for (int64_t j = 0; j < n; j++) c->variance[r * n + j] = load * squares[j];
+        for (int64_t i = r * k; i < (r + 1) * k; i++) load += a->variance[i] + each * a->at[i] * a->at[i];
+        for (int64_t j = 0; j < n; j++)
+            c->variance[r * n + j] = load * squares[j] + bench_sum_variance(k, 0, c->at[r * n + j]);
     }
     free(squares);
     return status;
@@ -198,7 +199,7 @@ typedef struct rows_of {
 static void add_sample(const double a, const double off, const double *dz, const double *variance, int64_t n,
                        double each, double *value, double *square)
 {
-    const double load = off + each * each * a * a;
+    const double load = off + each * a * a;
     for (int64_t j = 0; j < n; j++) {
         value[j] += a * dz[j];
         square[j] += load * dz[j] * dz[j] + a * a * variance[j];
@@ -212,15 +213,17 @@ static void gradient_row(void *context, int64_t task)
     const bool bias = task == of->w->rows;
     const bench_gradient *g = bias ? of->b : of->w;
     const int64_t n = g->width, k = p->c->widths[of->layer], row = bias ? 0 : task;
-    const double each = unit * sqrt((double)p->c->batch + 2);
+    const double each = bench_sum_variance(p->c->batch, 1, 0);
     const values *a = &p->a[of->layer];
     for (int64_t s = 0; s < p->c->batch; s++) {
         const int64_t at = s * k + (bias ? 0 : g->chosen[row]);
         add_sample(bias ? 1 : a->at[at], bias ? 0 : a->variance[at], p->dz.at + s * n, p->dz.variance + s * n, n, each,
                    g->value + row * n, g->bound + row * n);
     }
-    for (int64_t i = row * n; i < (row + 1) * n; i++)
-        g->bound[i] = BENCH_STEP_DEVIATIONS * sqrt(g->bound[i]) + 2 * unit * fabs(g->value[i]);
+    for (int64_t i = row * n; i < (row + 1) * n; i++) {
+        const double variance = g->bound[i] + bench_sum_variance(p->c->batch, 0, g->value[i]);
+        g->bound[i] = BENCH_STEP_DEVIATIONS * sqrt(variance) + 2 * unit * fabs(g->value[i]);
+    }
 }
 
 /* Multiplications of the products of the whole step. */

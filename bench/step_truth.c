@@ -11,6 +11,11 @@
 enum { SEED = 64, PARTS = 3 /* of a parameter: itself and its moments */ };
 static const double unit = 0x1p-24, beta1 = 0.9, beta2 = 0.999, eps = 1e-8, decay = 0.01;
 
+double bench_sum_variance(int64_t terms, double squares, double value)
+{
+    return unit * unit * ((double)terms + 2) * (squares + value * value / 3);
+}
+
 lfuse_status bench_step_create(int count, bench_step **step)
 {
     bench_step *s = calloc(1, sizeof *s);

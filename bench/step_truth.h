@@ -31,6 +31,16 @@ typedef struct bench_step {
     double loss, loss_bound; /* of the output "loss", if the fixture has one */
 } bench_step;
 
+/*
+ * The variance of a sum's own roundings, in any order: u^2 times the sum of the squares of its partial sums (Higham,
+ * Accuracy and Stability of Numerical Algorithms, 2nd ed., sections 2.8 and 4.2). After i of k terms a partial sum is
+ * taken to be i / k of `value`, the whole, and a random walk beside it, whose square is i / k of `squares`, the sum of
+ * the terms' squares. With the roundings of the terms that makes u^2 (k + 2) (squares + value^2 / 3) at most. The
+ * first part is nearly all of it for terms of random signs, the second is up to k / 3 times as large for terms of one
+ * sign. A sum may be taken part by part: variance(k, a + b, v) is variance(k, a, 0) + variance(k, b, v).
+ */
+double bench_sum_variance(int64_t terms, double squares, double value);
+
 /* ERR_MEMORY. `count` gradients, all empty. */
 lfuse_status bench_step_create(int count, bench_step **step);
 void bench_step_destroy(void *step);

@@ -117,11 +117,16 @@ def adamw(p, m, v, g, e):
 # ---- chains of layers ----
 
 
+def sum_variance(terms, squares, value):
+    """Of a sum's own roundings; Higham's partial sums, as bench/step_truth.h has it. Parts may be added up."""
+    return UNIT**2 * (terms + 2) * (squares + value**2 / 3)
+
+
 def multiply(a, variance, w):
     """a w and the variance of its errors, the sum of variance times square by the mean square of w's columns."""
-    each = UNIT * math.sqrt(w.shape[0] + 2)
-    load = (variance + (each * a) ** 2).sum(1, keepdims=True)
-    return a @ w, load * (w * w).mean(0)
+    product, k = a @ w, len(w)
+    load = (variance + sum_variance(k, a**2, 0)).sum(1, keepdims=True)
+    return product, load * (w * w).mean(0) + sum_variance(k, 0, product)
 
 
 def forward(problem, x, weights, biases):
@@ -183,11 +188,12 @@ def chain(problem, x, target, values_of):
     for layer in range(len(weights) - 1, -1, -1):
         dz = np.where(passes[layer], dy, 0)
         off = np.where(passes[layer] | unsure[layer], off, 0) + np.where(unsure[layer], dy**2, 0)
-        each, taken = UNIT**2 * (len(x) + 2), chosen_rows(problem, len(weights[layer]))
+        batch, taken = len(x), chosen_rows(problem, len(weights[layer]))
         a, a_off = values[layer][:, taken], variances[layer][:, taken]
-        of_w = (a_off + each * a * a).T @ dz**2 + (a * a).T @ off
-        of_b = (off + each * dz**2).sum(0)
-        gradients[:0] = [(taken, a.T @ dz, of_w), (np.arange(len(dz[0])), dz.sum(0), of_b)]
+        of_w, of_b = a.T @ dz, dz.sum(0)
+        off_w = (a_off + sum_variance(batch, a * a, 0)).T @ dz**2 + (a * a).T @ off + sum_variance(batch, 0, of_w)
+        off_b = (off + sum_variance(batch, dz**2, 0)).sum(0) + sum_variance(batch, 0, of_b)
+        gradients[:0] = [(taken, of_w, off_w), (np.arange(len(dz[0])), of_b, off_b)]
         if layer:
             dy, off = multiply(dz, off, weights[layer].T)
     return loss, bound, [(at, g, DEVIATIONS * np.sqrt(square) + 2 * UNIT * np.abs(g)) for at, g, square in gradients]

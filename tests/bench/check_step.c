@@ -2,6 +2,7 @@
 /* The steps in double precision that lfuse-bench verifies training by: their gradients are those of their losses. */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "bench/data.h"
 #include "bench/step_block.h"
@@ -131,6 +132,69 @@ TEST(gradients_of_blocks)
     bench_step_destroy(step);
     free((void *)(uintptr_t)b->x);
     free((void *)(uintptr_t)b->target);
+}
+
+/* The gradients of weights and bias as a plain loop over the first samples sums them in float. */
+static void sum_samples(const bench_chain *c, int64_t samples, float *gw, float *gb)
+{
+    const int64_t k = c->widths[0], n = c->widths[1];
+    memset(gw, 0, (size_t)(k * n) * sizeof *gw);
+    memset(gb, 0, (size_t)n * sizeof *gb);
+    for (int64_t s = 0; s < samples; s++)
+        for (int64_t j = 0; j < n; j++) {
+            for (int64_t i = 0; i < k; i++) gw[i * n + j] += c->x[s * k + i] * c->target[s * n + j];
+            gb[j] += c->target[s * n + j];
+        }
+}
+
+static int64_t beyond(const bench_gradient *g, const float *got)
+{
+    int64_t count = 0;
+    for (int64_t i = 0; i < g->rows * g->width; i++) count += !(fabs((double)got[i] - g->value[i]) <= g->bound[i]);
+    return count;
+}
+
+/* Elements beyond their bounds where `samples` of the chain's are summed. */
+static int64_t wrong_elements(const bench_chain *c, const bench_step *step, int64_t samples)
+{
+    float gw[MOST], gb[MOST];
+    ck_assert_int_le(c->widths[0] * c->widths[1], MOST);
+    sum_samples(c, samples, gw, gb);
+    return beyond(&step->of[0], gw) + beyond(&step->of[1], gb);
+}
+
+/*
+ * The errors of a plain sum grow faster with the number of terms where these are of one sign: they have to be within
+ * the bounds all the same, and no sum that lacks a term.
+ */
+static void check_sums(double low, int64_t batch)
+{
+    enum { K = 24, N = 32 };
+    float *x = uniform(batch * K, 0.5, 1, 1), *target = uniform(batch * N, low, 1, 2), *w = uniform(K * N, -1, 1, 3);
+    const bench_chain c = {.layers = 1, .end = BENCH_CHAIN_SEED, .batch = batch, .widths = {K, N}, .x = x,
+                           .target = target, .w = {w}, .b = {w}};
+    for (int64_t j = 0; j < N; j++) target[(batch - 1) * N + j] = 1;
+    bench_step *step;
+    ck_assert_int_eq(bench_chain_step(&c, &step), LFUSE_OK);
+    ck_assert_int_eq(step->of[0].rows, K);
+    ck_assert_int_eq(wrong_elements(&c, step, batch), 0);
+    ck_assert_int_eq(wrong_elements(&c, step, batch - 1), K * N + N);
+    bench_step_destroy(step);
+    free(x);
+    free(target);
+    free(w);
+}
+
+static const int64_t batches[] = {5, 64, 1000, 4096, 16384};
+
+TEST_LOOP(sums_of_one_sign, 0, sizeof batches / sizeof *batches)
+{
+    check_sums(0.5, batches[_i]);
+}
+
+TEST_LOOP(sums_of_any_signs, 0, sizeof batches / sizeof *batches)
+{
+    check_sums(-1, batches[_i]);
 }
 
 /* Sums of small integers are exact, in any order. */
