@@ -25,7 +25,8 @@ class Skipped(Exception):
 
 
 class Variant:
-    """One way to do the work. run(set) does it once; result() gives (got, want, bound) of what run(0) left."""
+    """One way to do the work. run(set) does it once; result() gives (got, want, bound) of what run(0) left, and behind
+    them [(name, length)] where these are several tensors, one after the other."""
 
     def __init__(self, name, run, result, sets, note=""):
         self.name, self.run, self.result, self.sets, self.note = name, run, result, sets, note
@@ -47,13 +48,31 @@ def quantile(samples, q):
     return float(np.quantile(np.array(samples), q))
 
 
-def verify(variant):
-    """Largest error as error and bound, and whether every element is within its own."""
-    got, want, bound = variant.result()
-    error = np.abs(np.asarray(got, dtype=np.float64) - want)
+def largest(error, bound):
+    """The error that is most of its bound, and that bound."""
     worst = int(np.argmax(np.where(np.isnan(error), np.inf, error / np.maximum(bound, 1e-300))))
+    return float(error.flat[worst]), float(bound.flat[worst])
+
+
+def faults(error, bound, parts):
+    """What is wrong with which tensors, a line for each."""
+    at = 0
+    for name, length in parts:
+        e, b = error[at : at + length], bound[at : at + length]
+        at += length
+        beyond = int(np.sum(~(e <= b)))  # of NaN too
+        if beyond:
+            yield "{}: {} of {} elements are out of bound, worst error {:g}, bound {:g}".format(
+                name, beyond, length, *largest(e, b))
+
+
+def verify(variant):
+    """Largest error as error and bound, whether every element is within its own, and what is wrong in words."""
+    got, want, bound, *parts = variant.result()
+    error = np.abs(np.asarray(got, dtype=np.float64) - want)
+    bound = np.broadcast_to(bound, error.shape)
     good = bool(np.all(error <= bound))  # false for NaN
-    return float(error.flat[worst]), float(np.broadcast_to(bound, error.shape).flat[worst]), good
+    return *largest(error, bound), good, list(faults(error, bound, parts[0])) if parts else []
 
 
 def time_host(peer, variant, rounds):
@@ -115,7 +134,7 @@ def run_variant(peer, machine, problem, variant, writer):
     variant.run(0)
     peer.synchronize()
     first_us = now_us() - start
-    error, bound, good = verify(variant)
+    error, bound, good, wrong = verify(variant)
     figures = measure(peer, problem, variant) if good else {}
     note = figures.pop("note", "")
     writer.line(type="result", case=problem.text, variant=variant.name, device=machine["device"],
@@ -126,6 +145,8 @@ def run_variant(peer, machine, problem, variant, writer):
     rate = f"{1e-3 * problem.flops / shown:10.0f} GFLOP/s" if problem.flops and figures else ""
     print(f"  {problem.text:<40} {variant.name:<18} wall {figures.get('wall_us', float('nan')):10.1f} us, device "
           f"{shown:10.1f} us {rate} {'ok' if good else 'WRONG'} {note}", flush=True)
+    for line in wrong:
+        print(f"    {line}", flush=True)
     return good
 
 

@@ -261,15 +261,9 @@ class Peer:
             sets[s] = (*state, *sets[s][4:])
 
         def result():
-            loss, parts = training.step(problem, x, target.astype(np.float64) if target.ndim > 1 else target, starts)
-            layer = problem.function == "layer"
-            got, want, bound = ([], [], []) if layer else ([double(losses[0]).reshape(1)], *([[v]] for v in loss))
-            for i, (taken, wanted) in enumerate(parts):
-                for part, (value, off) in zip((state[i] for state in sets[0][:3]), wanted):
-                    got.append(double(part)[taken].ravel())
-                    want.append(value.ravel())
-                    bound.append(off.ravel())
-            return tuple(np.concatenate([np.atleast_1d(part) for part in parts]) for parts in (got, want, bound))
+            ends = (map(double, parts) for parts in zip(*sets[0][:3]))
+            return training.result(problem, x, target.astype(np.float64) if target.ndim > 1 else target, starts,
+                                   double(losses[0]), ends)
 
         return harness.Variant("jax", run, result, len(sets))
 

@@ -379,15 +379,9 @@ class Training:
 
     def result(self, problem, x, target):
         starts = [tuple(double(part) for part in start) for start in self.starts]
-        loss, parts = training.step(problem, x, target, starts)
-        got, want, bound = ([], [], []) if self.layer else ([double(self.loss).reshape(1)], *([[v]] for v in loss))
-        for p, (taken, wanted) in zip(self.members, parts):
-            state = self.optimizer.state[p]
-            for part, (value, off) in zip((p, state["exp_avg"], state["exp_avg_sq"]), wanted):
-                got.append(double(part)[taken].ravel())
-                want.append(value.ravel())
-                bound.append(off.ravel())
-        return tuple(np.concatenate([np.atleast_1d(part) for part in parts]) for parts in (got, want, bound))
+        states = [(p, self.optimizer.state[p]) for p in self.members]
+        ends = (map(double, (p, state["exp_avg"], state["exp_avg_sq"])) for p, state in states)
+        return training.result(problem, x, target, starts, None if self.layer else double(self.loss), ends)
 
 
 if __name__ == "__main__":

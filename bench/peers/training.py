@@ -73,6 +73,16 @@ def block_parameters(problem):
         Parameter((4 * n, n), -scale / 2, scale / 2, size), vector]
 
 
+BLOCK = ("scale1", "shift1", "wq", "wk", "wv", "wo", "bo", "scale2", "shift2", "w1", "b1", "w2", "b2")
+
+
+def names(problem):
+    """Of the parameters, as lfuse-bench calls them."""
+    if problem.function == "transformer":
+        return [f"{block}.{name}" for block in range(problem.sizes[2]) for name in BLOCK]
+    return [f"{name}{layer}" for layer in range(len(widths(problem)) - 1) for name in "wb"]
+
+
 def count(problem):
     return sum(math.prod(p.shape) for p in parameters(problem))
 
@@ -302,3 +312,15 @@ def step(problem, x, target, starts):
     loss, bound, gradients = truth(problem, x, target, [p for p, _, _ in starts])
     return (loss, bound), [(taken, adamw(p[taken], m[taken], v[taken], g, e))
                            for (p, m, v), (taken, g, e) in zip(starts, gradients)]
+
+
+def result(problem, x, target, starts, loss, ends):
+    """What a variant's result() gives: of the loss, if there is one, and of what `starts` have become, which `ends`
+    gives part by part, each in double."""
+    (want, bound), parts = step(problem, x, target, starts)
+    judged = [] if problem.function == "layer" else [("loss", np.atleast_1d(loss), np.array([want]), np.array([bound]))]
+    for name, end, (taken, wanted) in zip(names(problem), ends, parts):
+        for suffix, part, (value, off) in zip(("", ".m", ".v"), end, wanted):
+            judged.append((name + suffix, part[taken].ravel(), value.ravel(), off.ravel()))
+    all_names, *columns = zip(*judged)
+    return *map(np.concatenate, columns), list(zip(all_names, map(len, columns[0])))
