@@ -2,7 +2,7 @@
 """The problems of the suite train: their parameters, and a step in double precision with the errors it may have.
 
 The bounds are those of lfuse-bench: 8 deviations of independent roundings. Chains of layers carry the variance of every
-element. Transformers are computed in float32 by NumPy too: how far its gradients are from those in double gives the
+element. Transformers are computed with random roundings too: how far their gradients are from those without gives the
 deviation of the elements of each row and column.
 """
 
@@ -14,6 +14,7 @@ import numpy as np
 UNIT = 2.0**-24
 EPSILON = 1e-5
 DEVIATIONS = 8
+SAMPLES = 3  # of a transformer's roundings
 STEP = 10  # the number of the step that is verified
 ADAMW = {"lr": 1e-3, "beta1": 0.9, "beta2": 0.999, "eps": 1e-8, "weight_decay": 1e-2}
 VERIFIED_WORK = 2.0**31
@@ -209,31 +210,66 @@ def chain(problem, x, target, values_of):
     return loss, bound, [(at, g, DEVIATIONS * np.sqrt(square) + 2 * UNIT * np.abs(g)) for at, g, square in gradients]
 
 
-# ---- transformer blocks, in the type of the arrays ----
+# ---- transformer blocks ----
+
+
+class Roundings:
+    """Random ones where float32 has them, each with the deviation that it has there; without a seed none."""
+
+    def __init__(self, seed):
+        self.random = np.random.default_rng(seed) if seed else None
+
+    def off(self, x, deviation):
+        """x with an error of mean 0; the deviation is a function, which an exact step need not call."""
+        return x if self.random is None else x + (self.random.random(x.shape) - 0.5) * math.sqrt(12) * deviation()
+
+    def rounded(self, x, times=1):
+        return self.off(x, lambda: times * UNIT * np.abs(x))
+
+    def product(self, a, b):
+        """For the sum of the products' squares stands the product of the sums of a's row and b's column, over k."""
+        c, k = a @ b, a.shape[-1]
+        squares = lambda: (a * a).sum(-1)[..., :, None] * (b * b).sum(-2)[..., None, :] / k
+        return self.off(c, lambda: np.sqrt(sum_variance(k, squares(), c)))
+
+    def over_rows(self, x):
+        x = x.reshape(-1, x.shape[-1])
+        total = x.sum(0)
+        return self.off(total, lambda: np.sqrt(sum_variance(len(x), (x * x).sum(0), total)))
+
+    def weights_gradient(self, x, g):
+        return self.product(x.reshape(-1, x.shape[-1]).T, g.reshape(-1, g.shape[-1]))
 
 
 def erf(x):
-    return np.vectorize(math.erf, otypes=[float])(x.astype(np.float64)).astype(x.dtype)
+    return np.vectorize(math.erf, otypes=[float])(x)
 
 
-def normalise(x, scale, shift):
-    x = x - x.mean(-1, keepdims=True)
-    r = 1 / np.sqrt((x * x).mean(-1, keepdims=True) + x.dtype.type(EPSILON))
-    return x * r * scale + shift, x * r, r
+def normalise(x, scale, shift, r):
+    mean = x.mean(-1, keepdims=True)
+    by = 1 / np.sqrt(((x - mean) ** 2).mean(-1, keepdims=True) + EPSILON)
+    centred = r.off((x - mean) * by, lambda: 2 * UNIT * by * (np.abs(x - mean) + np.abs(mean)))
+    scaled = centred * scale
+    return r.off(scaled + shift, lambda: UNIT * (np.abs(scaled + shift) + np.abs(scaled))), centred, by
 
 
-def normalise_back(g, centred, r, scale):
+def normalise_back(g, centred, by, scale, r):
     q = g * scale
-    dx = r * (q - q.mean(-1, keepdims=True) - centred * (q * centred).mean(-1, keepdims=True))
-    return dx, [over_rows(g * centred), over_rows(g)]
+    dx = by * (q - q.mean(-1, keepdims=True) - centred * (q * centred).mean(-1, keepdims=True))
+    size = lambda: np.sqrt((q * q).mean(-1, keepdims=True))
+    return r.off(dx, lambda: 3 * UNIT * by * (np.abs(q) + size())), [r.over_rows(g * centred), r.over_rows(g)]
 
 
-def over_rows(x):
-    return x.reshape(-1, x.shape[-1]).sum(0)
+def softmax(scores, r):
+    scores = scores - scores.max(-1, keepdims=True)
+    shares = np.exp(scores)
+    shares /= shares.sum(-1, keepdims=True)
+    return r.off(shares, lambda: UNIT * (4 + np.abs(scores)) * shares)
 
 
-def weights_gradient(x, g):
-    return x.reshape(-1, x.shape[-1]).T @ g.reshape(-1, g.shape[-1])
+def softmax_back(g, shares, r):
+    mean = (shares * g).sum(-1, keepdims=True)
+    return r.off(shares * (g - mean), lambda: 3 * UNIT * shares * (np.abs(g) + np.abs(mean)))
 
 
 def heads_of(x, heads):
@@ -245,49 +281,47 @@ def joined(x):
     return x.reshape(*x.shape[:2], -1)
 
 
-def block(x, p, heads):
+def block(x, p, heads, r):
     """The block's result, and a function from its gradient to those of x and of the parameters."""
     scale1, shift1, wq, wk, wv, wo, bo, scale2, shift2, w1, b1, w2, b2 = p
-    h, centred1, r1 = normalise(x, scale1, shift1)
-    q, k, v = (heads_of(h @ w, heads) for w in (wq, wk, wv))
-    factor = x.dtype.type(1 / math.sqrt(q.shape[-1]))
-    scores = q @ k.swapaxes(-1, -2) * factor
-    shares = np.exp(scores - scores.max(-1, keepdims=True))
-    shares /= shares.sum(-1, keepdims=True)
-    mixed = joined(shares @ v)
-    y = x + (mixed @ wo + bo)
-    h2, centred2, r2 = normalise(y, scale2, shift2)
-    u = h2 @ w1 + b1
-    below = (1 + erf(u / x.dtype.type(math.sqrt(2)))) / 2
-    a = u * below
+    h, centred1, by1 = normalise(x, scale1, shift1, r)
+    q, k, v = (heads_of(r.product(h, w), heads) for w in (wq, wk, wv))
+    factor = 1 / math.sqrt(q.shape[-1])
+    shares = softmax(r.rounded(r.product(q, k.swapaxes(-1, -2)) * factor), r)
+    mixed = joined(r.product(shares, v))
+    y = r.rounded(x + r.rounded(r.product(mixed, wo) + bo))
+    h2, centred2, by2 = normalise(y, scale2, shift2, r)
+    u = r.rounded(r.product(h2, w1) + b1)
+    below = (1 + erf(u / math.sqrt(2))) / 2
+    a = r.rounded(u * below, 4)
 
     def back(g):
-        du = g @ w2.T * (below + u * np.exp(-u * u / 2) / x.dtype.type(math.sqrt(2 * math.pi)))
-        dy, norm2 = normalise_back(du @ w1.T, centred2, r2, scale2)
-        dy = dy + g
-        dmixed = heads_of(dy @ wo.T, heads)
-        dshares = dmixed @ v.swapaxes(-1, -2)
-        dscores = shares * (dshares - (shares * dshares).sum(-1, keepdims=True)) * factor
-        dq, dk = joined(dscores @ k), joined(dscores.swapaxes(-1, -2) @ q)
-        dv = joined(shares.swapaxes(-1, -2) @ dmixed)
-        dx, norm1 = normalise_back(dq @ wq.T + dk @ wk.T + dv @ wv.T, centred1, r1, scale1)
-        return dx + dy, norm1 + [weights_gradient(h, d) for d in (dq, dk, dv)] + [
-            weights_gradient(mixed, dy), over_rows(dy)] + norm2 + [
-            weights_gradient(h2, du), over_rows(du), weights_gradient(a, g), over_rows(g)]
+        slope = below + u * np.exp(-u * u / 2) / math.sqrt(2 * math.pi)
+        du = r.rounded(r.product(g, w2.T) * slope, 4)
+        dy, norm2 = normalise_back(r.product(du, w1.T), centred2, by2, scale2, r)
+        dy = r.rounded(dy + g)
+        dmixed = heads_of(r.product(dy, wo.T), heads)
+        dscores = softmax_back(r.product(dmixed, v.swapaxes(-1, -2)), shares, r) * factor
+        dq, dk = joined(r.product(dscores, k)), joined(r.product(dscores.swapaxes(-1, -2), q))
+        dv = joined(r.product(shares.swapaxes(-1, -2), dmixed))
+        dh = r.rounded(r.product(dq, wq.T) + r.product(dk, wk.T) + r.product(dv, wv.T), 2)
+        dx, norm1 = normalise_back(dh, centred1, by1, scale1, r)
+        return r.rounded(dx + dy), norm1 + [r.weights_gradient(h, d) for d in (dq, dk, dv)] + [
+            r.weights_gradient(mixed, dy), r.over_rows(dy)] + norm2 + [
+            r.weights_gradient(h2, du), r.over_rows(du), r.weights_gradient(a, g), r.over_rows(g)]
 
-    return y + (a @ w2 + b2), back
+    return r.rounded(y + r.rounded(r.product(a, w2) + b2)), back
 
 
-def blocks_in(type, problem, x, target, values_of):
-    """Loss and gradients, computed in one type."""
-    x, target = x.astype(type), target.astype(type)
+def blocks_once(problem, x, target, values_of, r):
+    """Loss and gradients."""
     each = len(block_parameters(problem))
     backs, gradients = [], []
     for at in range(0, len(values_of), each):
-        x, back = block(x, [p.astype(type) for p in values_of[at : at + each]], problem.sizes[1])
+        x, back = block(x, values_of[at : at + each], problem.sizes[1], r)
         backs.append(back)
     d = x - target
-    g = 2 * d / type(d.size)
+    g = r.rounded(2 * d / d.size, 3)
     for back in reversed(backs):
         g, of_block = back(g)
         gradients[:0] = of_block
@@ -295,14 +329,18 @@ def blocks_in(type, problem, x, target, values_of):
 
 
 def blocks(problem, x, target, values_of):
-    loss, gradients = blocks_in(np.float64, problem, x, target, values_of)
-    single, others = blocks_in(np.float32, problem, x, target, values_of)
+    loss, gradients = blocks_once(problem, x, target, values_of, Roundings(0))
+    loss_square, squares = 0, [0] * len(gradients)
+    for seed in range(1, SAMPLES + 1):
+        noisy, others = blocks_once(problem, x, target, values_of, Roundings(seed))
+        loss_square += (noisy - loss) ** 2 / SAMPLES
+        squares = [square + (other - g) ** 2 / SAMPLES for square, other, g in zip(squares, others, gradients)]
     made = []
-    for g, other in zip(gradients, others):
-        square = (other - g) ** 2
-        square = np.maximum(square.mean(-1, keepdims=True), square.mean(0, keepdims=True) if g.ndim > 1 else 0)
+    for g, square in zip(gradients, squares):
+        of_column = square.mean(0, keepdims=True) if g.ndim > 1 else square
+        square = np.maximum(square.mean(-1, keepdims=True), of_column)
         made.append((np.arange(len(g)), g, DEVIATIONS * np.sqrt(square) + 2 * UNIT * np.abs(g)))
-    return loss, DEVIATIONS * (abs(single - loss) + 2 * UNIT * loss), made
+    return loss, DEVIATIONS * math.sqrt(loss_square + 4 * UNIT**2 * loss**2), made
 
 
 def step(problem, x, target, starts):
