@@ -327,6 +327,17 @@ def loss_of(problem, x, target, p):
     return F.cross_entropy(x, target) if problem.function == "digits" else F.mse_loss(x, target)
 
 
+@functools.cache
+def numbers_in_single(device):
+    """Whether the fused step takes its betas as float32: the second moment tells, which becomes 1 - beta2 here. It does
+    for CUDA where it computes in opmath_t (pull request 173227, of 2026); before, and for CPUs, they are double."""
+    p = torch.nn.Parameter(torch.zeros(1, device=device))
+    p.grad = torch.ones_like(p)
+    optimizer = torch.optim.AdamW([p], betas=(0.9, 0.999), fused=True)
+    optimizer.step()
+    return optimizer.state[p]["exp_avg_sq"].item() < 1 - 0.999 - 1e-9
+
+
 class Training:
     """One buffer set: parameters, their moments, data, and the step over them."""
 
@@ -381,7 +392,8 @@ class Training:
         starts = [tuple(double(part) for part in start) for start in self.starts]
         states = [(p, self.optimizer.state[p]) for p in self.members]
         ends = (map(double, (p, state["exp_avg"], state["exp_avg_sq"])) for p, state in states)
-        return training.result(problem, x, target, starts, None if self.layer else double(self.loss), ends)
+        return training.result(problem, x, target, starts, None if self.layer else double(self.loss), ends,
+                               numbers_in_single(self.x.device))
 
 
 if __name__ == "__main__":

@@ -109,10 +109,17 @@ def moved(problem):
 # ---- the step of AdamW ----
 
 
-def adamw(p, m, v, g, e):
-    """From a gradient that may be off by e: [(want, bound)] of the parameter and its moments."""
-    h, b1, b2 = ADAMW, ADAMW["beta1"], ADAMW["beta2"]
+def adamw(p, m, v, g, e, single):
+    """From a gradient that may be off by e: [(want, bound)] of the parameter and its moments.
+
+    single: the rule's numbers are float32 too, as in PyTorch's fused kernel for CUDA (fused_adam_utils.cuh casts betas
+    to opmath_t and computes 1 - beta^step of these). The formula is the documented one, with other betas: of 0.999 in
+    float32 1 - beta is smaller by 1.3e-5 of it, and so is 1 - beta^10. That step is the one to compare with. CUDA's
+    powf may be off by 4 ulp, which are 2 u for 0.9^10 and 4 u for 0.999^10; the root halves what the second comes to.
+    """
+    h, (b1, b2) = ADAMW, ((float(np.float32(ADAMW[b])) if single else ADAMW[b]) for b in ("beta1", "beta2"))
     correct1, correct2 = 1 - b1**STEP, 1 - b2**STEP
+    of_powers = UNIT * (2 / correct1 + 2 / correct2) if single else 0
     new_m, new_v = b1 * m + (1 - b1) * g, b2 * v + (1 - b2) * g * g
     off_m = (1 - b1) * e + 4 * UNIT * (np.abs(m) + np.abs((1 - b1) * g))
     off_v = (1 - b2) * (2 * np.abs(g) + e) * e + 6 * UNIT * new_v
@@ -120,7 +127,7 @@ def adamw(p, m, v, g, e):
     least = np.maximum(np.sqrt(np.maximum(new_v - off_v, 0) / correct2) + h["eps"] - 6 * UNIT * divisor, h["eps"])
     rate = h["lr"] / correct1
     change = rate * new_m / divisor
-    off = rate * ((np.abs(new_m) + off_m) / least - np.abs(new_m) / divisor) + 8 * UNIT * np.abs(change)
+    off = rate * ((np.abs(new_m) + off_m) / least - np.abs(new_m) / divisor) + (8 * UNIT + of_powers) * np.abs(change)
     return [(p * (1 - h["lr"] * h["weight_decay"]) - change, off + 4 * UNIT * (np.abs(p) + np.abs(change))),
             (new_m, off_m), (new_v, off_v)]
 
@@ -343,19 +350,19 @@ def blocks(problem, x, target, values_of):
     return loss, DEVIATIONS * math.sqrt(loss_square + 4 * UNIT**2 * loss**2), made
 
 
-def step(problem, x, target, starts):
+def step(problem, x, target, starts, single=False):
     """What a step makes: (loss, bound) and, for each (parameter, moment, moment) of `starts` in double, its chosen
     rows and [(want, bound)] of those three."""
     truth = blocks if problem.function == "transformer" else chain
     loss, bound, gradients = truth(problem, x, target, [p for p, _, _ in starts])
-    return (loss, bound), [(taken, adamw(p[taken], m[taken], v[taken], g, e))
+    return (loss, bound), [(taken, adamw(p[taken], m[taken], v[taken], g, e, single))
                            for (p, m, v), (taken, g, e) in zip(starts, gradients)]
 
 
-def result(problem, x, target, starts, loss, ends):
+def result(problem, x, target, starts, loss, ends, single=False):
     """What a variant's result() gives: of the loss, if there is one, and of what `starts` have become, which `ends`
     gives part by part, each in double."""
-    (want, bound), parts = step(problem, x, target, starts)
+    (want, bound), parts = step(problem, x, target, starts, single)
     judged = [] if problem.function == "layer" else [("loss", np.atleast_1d(loss), np.array([want]), np.array([bound]))]
     for name, end, (taken, wanted) in zip(names(problem), ends, parts):
         for suffix, part, (value, off) in zip(("", ".m", ".v"), end, wanted):
