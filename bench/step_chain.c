@@ -126,7 +126,10 @@ static lfuse_status forward(pass *p, int layer)
     return LFUSE_OK;
 }
 
-/* The mean of (y - target)^2; dy = 2 (y - target) / n. */
+/*
+ * The mean of (y - target)^2; dy = 2 (y - target) / n. Its terms are of one sign, but devices sum so many of them in
+ * short parts: the roundings of that, and of the division, are taken to stay within 2 u of it.
+ */
 static void end_in_squares(pass *p)
 {
     const values *y = &p->a[p->c->layers];

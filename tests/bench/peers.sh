@@ -27,6 +27,39 @@ unknown()
 {
     "$top_builddir/bench/lfuse-bench" --device none --case "nothing:1" 2>&1 | grep "no suite makes"
 }
+# Gradients of a layer that a plain loop sums in float32, of terms of one sign, are within the bounds of a step; without
+# the last sample they are not, and the peers say which tensors are wrong.
+judged()
+{
+    PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$top_srcdir/bench/peers python3 - <<'end'
+import numpy as np
+import harness, problems, training
+
+f32, problem = np.float32, problems.parse("train:layer:H24:B4096")
+random = np.random.default_rng(1)
+x, dy = (random.uniform(0.5, 1, (4096, 24)).astype(f32) for _ in range(2))
+starts = [tuple(np.zeros(p.shape) for _ in range(3)) for p in training.parameters(problem)]
+w, b = np.zeros((24, 24), f32), np.zeros(24, f32)
+for samples in range(4096):
+    if samples == 4095:
+        lacking = w.copy(), b.copy()
+    w += np.multiply.outer(x[samples], dy[samples])
+    b += dy[samples]
+
+def ends(gradients):
+    return [[part for part, _ in training.adamw(*start, g.astype(float), 0, False)]
+            for start, g in zip(starts, gradients)]
+
+def wrong(gradients):
+    result = lambda: training.result(problem, x.astype(float), dy.astype(float), starts, None, ends(gradients))
+    return harness.verify(harness.Variant("", None, result, 1))[2:]
+
+assert wrong((w, b)) == (True, []), wrong((w, b))
+good, lines = wrong(lacking)
+assert not good and [line.split(": ")[0] for line in lines] == ["w0.m", "w0.v", "b0.m", "b0.v"], lines
+assert all(f"{n} of {n} elements" in line for n, line in zip((576, 576, 24, 24), lines)), lines
+end
+}
 
 if command -v python3 >/dev/null 2>&1; then
     for file in "$top_srcdir"/bench/peers/*.py; do
@@ -34,6 +67,11 @@ if command -v python3 >/dev/null 2>&1; then
     done
     ok "lfuse-bench knows the default problems of the peers" known
     ok "and tells one that it does not know" unknown
+    if python3 -c "import numpy" 2>/dev/null; then
+        ok "plain sums are within the bounds of a step, and a missing sample is found" judged
+    else
+        skip "plain sums are within the bounds of a step" "no numpy"
+    fi
 else
     skip "the peers compile" "no python3"
 fi
