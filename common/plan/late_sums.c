@@ -69,7 +69,7 @@ static int32_t summed(const lfuse__draft *d, int32_t matmul)
 
     if (region < 0 || product->list || product->rank != 2 || product->type != LFUSE_F32 || d->nodes[matmul].levels ||
         d->nodes[matmul].reads != 1 || d->nodes[matmul].cut || !lfuse__draft_native(d, matmul) ||
-        lfuse__draft_both(d, matmul) || (d->advice->has_tiles(d->facts) && fills_device(d, product)))
+        (d->advice->has_tiles(d->facts) && fills_device(d, product)))
         return -1;
     sum = sum_of(d, matmul, region);
     of = sum < 0 ? -1 : lfuse__draft_base(d, sum, 0);

@@ -281,6 +281,24 @@ TEST(of_a_network_run_late)
     ck_assert_int_eq(plan->nstages, 3);
 }
 
+/* So they do where measurement has several ways for each product, whose tiles then sum no columns: three layers. */
+TEST(of_measured_products_run_late)
+{
+    const lfuse_plan_options options = {.effort = LFUSE_EFFORT_MEASURE};
+    lfuse__plan_body *made = NULL;
+
+    rig_tiles(LFUSE__PRODUCTS_TUNED);
+    rig_facts.info.compute_units = 132;
+    three_layers(64, 128);
+    OK(lfuse__plan_make(g, &rig_facts, &lfuse__products_advice, &options, &made));
+    ck_assert_int_eq(made->nstages, 4);
+    int bundles = 0;
+    for (int i = 0; i < made->nstages; i++)
+        bundles += made->stages[i].alternatives[0].steps[0].kind == LFUSE__STEP_BUNDLE;
+    ck_assert_int_eq(bundles, 1);
+    lfuse__plan_free(made);
+}
+
 /* The products fill the device, or may. */
 TEST(of_large_products_do_not)
 {
