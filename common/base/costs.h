@@ -70,6 +70,7 @@ typedef struct lfuse__epilogue_costs {
     double latency;      /* cycles that a work-item waits for the operands of an element, of several that it loads */
     double dependent;    /* cycles of a simple operation, where each waits for the one before */
     double instructions; /* of a simple operation */
+    double items;        /* work-items of a compute unit whose loads keep the memory busy */
 } lfuse__epilogue_costs;
 
 /* Products by tiles: common/matmul/tile_cost.c. Times in cycles. */

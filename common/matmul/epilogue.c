@@ -13,6 +13,17 @@ static bool in_vectors(const lfuse__tiles *t, int j)
     return lfuse__in_blocks(&t->t.k->operands[j]);
 }
 
+/*
+ * Returns whether operand j has one number for all columns. It is loaded once for each vector: once for each element,
+ * the numbers of an AdamW step occupy so many registers that the loads in front of them are waited for, to be spilled.
+ */
+static bool repeats(const lfuse__tiles *t, int j)
+{
+    const lfuse__kernel_operand *o = &t->t.k->operands[j];
+
+    return o->inner == LFUSE__STRIDE_REPEAT && !o->index && !o->gathered;
+}
+
 static void put_arrays(const lfuse__tiles *t, int indent, int vectors)
 {
     for (int j = LFUSE__PRODUCT_OWN; j < t->t.k->noperands; j++) {
@@ -20,12 +31,23 @@ static void put_arrays(const lfuse__tiles *t, int indent, int vectors)
         if (t->t.loaded[j] && in_vectors(t, j))
             lfuse__put(t->t.out, indent, "u32 q%d[%d];", j, vectors * lfuse__block_words(&t->t, j));
         else if (t->t.loaded[j])
-            lfuse__put(t->t.out, indent, "S_%s s%d[%d];", reg, j, vectors * t->vector);
+            lfuse__put(t->t.out, indent, "S_%s s%d[%d];", reg, j, repeats(t, j) ? vectors : vectors * t->vector);
         if (t->t.stored[j]) lfuse__put(t->t.out, indent, "S_%s z%d[%d];", reg, j, vectors * t->vector);
     }
 }
 
-/* Operand j at row and column ...: vector w of its array. */
+/* Loads the one number that operand j has for the vector at row and column. */
+static void put_load_repeated(const lfuse__tiles *t, int indent, int j)
+{
+    lfuse__strbuf *out = t->t.out;
+    char at[128], load[192];
+    lfuse__put_product_place(t->t.k, &t->l, j, "row", "column", at, sizeof at);
+    lfuse__put_load(&t->t, j, at, load, sizeof load);
+    lfuse__put(out, indent, "s%d[w] = ZERO_%s;", j, lfuse__register_word(t->t.k->operands[j].type));
+    lfuse__put(out, indent, "if (row < m && column < n) s%d[w] = %s;", j, load);
+}
+
+/* Loads operand j at row and column: vector w of its array. */
 static void put_load(const lfuse__tiles *t, int indent, int j)
 {
     const lfuse__kernel_operand *o = &t->t.k->operands[j];
@@ -33,6 +55,10 @@ static void put_load(const lfuse__tiles *t, int indent, int j)
     lfuse__strbuf *out = t->t.out;
     const int words = lfuse__block_words(&t->t, j);
     char at[128], load[192], to[32];
+    if (repeats(t, j)) {
+        put_load_repeated(t, indent, j);
+        return;
+    }
     if (vectors) {
         lfuse__put_product_place(t->t.k, &t->l, j, "row", "column", at, sizeof at);
         for (int w = 0; w < words; w++) lfuse__put(out, indent, "q%d[w * %d + %d] = 0;", j, words, w);
@@ -100,6 +126,7 @@ static void put_body(const lfuse__tiles *t, int indent, const char *where)
         if (t->t.loaded[j] && in_vectors(t, j))
             lfuse__put(out, indent + 1, "const L_%s x%d = UNPACK_%s(q%d + w * %d, e);", reg, j,
                        lfuse__memory_word(t->t.k->operands[j].type), j, lfuse__block_words(&t->t, j));
+        else if (t->t.loaded[j] && repeats(t, j)) lfuse__put(out, indent + 1, "const L_%s x%d = s%d[w];", reg, j, j);
         else if (t->t.loaded[j])
             lfuse__put(out, indent + 1, "const L_%s x%d = s%d[w * %d + e];", reg, j, j, t->vector);
         if (t->t.stored[j]) lfuse__put(out, indent + 1, "L_%s y%d;", reg, j);

@@ -272,7 +272,7 @@ void lfuse__tiles_put_sums(const void *context, int which, int indent)
         {"SLOWLY_B", put_operand, B + SLOWLY}, {"ELEMENTS_A", put_operand, A + ELEMENTS},
         {"ELEMENTS_B", put_operand, B + ELEMENTS}, {"STEP_ADDRESSES", put_all_step_addresses, 0},
         {"MULTIPLY_STAGE_0", put_multiply, 0}, {"MULTIPLY_STAGE_1", put_multiply, 1},
-        {"MULTIPLY_STAGE_NOW", put_multiply, 2}, {NULL, NULL, 0},
+        {"MULTIPLY_STAGE_NOW", put_multiply, 2}, {"PREFETCH", lfuse__tiles_put_prefetch, 0}, {NULL, NULL, 0},
     };
     const lfuse__tiles *t = context;
     const lfuse__product_class *p = t->p;

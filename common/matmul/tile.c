@@ -176,6 +176,7 @@ lfuse_status lfuse__tiles_pack(const lfuse__kernel_class *c, const lfuse__facts 
     own[LFUSE__TILES_VECTORS] = (uint64_t)matrix_aligned(c, g, LFUSE__PRODUCT_A) |
                                 (uint64_t)matrix_aligned(c, g, LFUSE__PRODUCT_B) << 1 |
                                 (uint64_t)lfuse__product_side_aligned(c, g, -1, vector) << 2;
+    own[LFUSE__TILES_VECTORS] |= lfuse__tiles_prefetches(c, facts, g) ? LFUSE__TILES_PREFETCH : 0;
     groups = (uint64_t)found.down * (uint64_t)found.across * (shared ? 1 : (uint64_t)found.parts) * (uint64_t)batch;
     if (shared) groups += (uint64_t)(found.workers - found.shared);
     if (overlaps(facts, p)) {

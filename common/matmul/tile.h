@@ -20,9 +20,10 @@ enum {
     LFUSE__TILES_APART = LFUSE__TILES_OWN /* column sums, one word more: how far apart in D the rows of a tile are */
 };
 enum {
-    LFUSE__TILES_EARLY = 8, /* B may be read before BEGIN, in kernels that overlap */
-    LFUSE__TILES_HANDS = 16 /* HAND_OVER, CUDA's programmatic dependent launch: the next kernel may start when all
-                               groups of this one run */
+    LFUSE__TILES_EARLY = 8,    /* B may be read before BEGIN, in kernels that overlap */
+    LFUSE__TILES_HANDS = 16,   /* HAND_OVER, CUDA's programmatic dependent launch: the next kernel may start when all
+                                  groups of this one run */
+    LFUSE__TILES_PREFETCH = 32 /* what the epilogue reads is asked for before the sums begin */
 };
 enum {
     LFUSE__TILES_BAND = 8,       /* consecutive groups take so many tiles along m, then go on along n, for the cache */
@@ -213,6 +214,14 @@ void lfuse__tiles_text_part(lfuse__text *t, bool columns);
 void lfuse__tiles_row(const lfuse__tiles *t, const char *first, const char *r, char *text, size_t size);
 void lfuse__tiles_put_addend(const lfuse__tiles *t, int indent, const char *where);
 void lfuse__tiles_put_columns(const lfuse__tiles *t, bool number);
+
+/*
+ * prefetch.c: what the epilogue reads of memory.
+ *   - put_prefetch puts text/gemm_prefetch.k where a group has all of a tile, and its epilogue reads matrices.
+ *   - prefetches returns whether a launch of these sizes is to do so.
+ */
+void lfuse__tiles_put_prefetch(const void *t, int which, int indent);
+bool lfuse__tiles_prefetches(const lfuse__kernel_class *c, const lfuse__facts *facts, const lfuse__geometry *g);
 
 /* ---- split_k.c ---- */
 /* Puts what adds up slices and parts of k, and the epilogue behind. */

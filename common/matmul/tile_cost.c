@@ -68,6 +68,7 @@ typedef struct tile_model {
     double lanes;         /* multiply-adds of a compute unit in a cycle */
     int work, bytes;      /* of an epilogue with several stores, for an element; 0: it has one */
     double each;          /* elements of a work-item in the epilogue */
+    int threads;          /* work-items of a group */
 } tile_model;
 
 /* Groups that a compute unit has room for, as far as is known: a unit may have more local memory than a group. */
@@ -96,7 +97,7 @@ static tile_model model_of(const lfuse__product_class *p, const lfuse__facts *fa
     const lfuse__tile_shape *s = shape_of(p);
     tile_model k = {.s = s, .tile = p->solver->tile, .facts = facts, .costs = costs.tiles, .by = scale(p),
                     .lanes = costs.lanes, .work = p->epilogue_work, .bytes = p->epilogue_bytes,
-                    .each = each_of(p)};
+                    .each = each_of(p), .threads = lfuse__tiles_threads(p)};
     const double sums = s->item_rows * s->item_columns, operands = s->item_rows + s->item_columns;
     const double loaded = (1.0 / s->rows + 1.0 / s->columns) * (int)sizeof(float); /* bytes of each product */
     if (costs.tiles.fitted) {
@@ -137,10 +138,12 @@ bool lfuse__tile_serves(const lfuse__product_class *p, const int64_t *least, con
     return (!p->column_sums || lfuse__tiles_sum_columns(p)) && (!p->batched || !p->split);
 }
 
+/* In the last of several rounds an epilogue of several stores waits for memory, and the next launch can begin. */
 static bool hands_over(const tile_model *k, bool whole, double groups)
 {
     const double each = each_unit(k->facts, groups);
     if (!k->tile->overlaps || (whole && has_many_rows(k->s))) return false;
+    if (k->bytes && each > k->residents) return true;
     return each == k->residents || 2 * each <= k->residents;
 }
 
@@ -166,16 +169,18 @@ static double slices_time(const tile_model *k, double beside)
 /*
  * Returns the cycles of an epilogue with several stores, of `beside` groups of a compute unit: what a work-item takes
  * for one sum after the other; at least what the unit computes and moves. A division or a root has branches, so that a
- * compiler lets none begin before the one in front of it has ended.
+ * compiler lets none begin before the one in front of it has ended. Few work-items have too few loads on their way to
+ * use all of the memory's rate.
  */
 static double epilogue_time(const tile_model *k, double beside)
 {
     const lfuse__epilogue_costs *c = &k->costs.epilogue;
     const double all = beside * tile_of(k);
     const double one = k->each * (c->latency + k->work * c->dependent);
+    const double moved = all * k->bytes / k->costs.bytes * fmax(1, c->items / (beside * k->threads));
 
     if (!k->bytes) return 0;
-    return fmax(one, fmax(all * k->work * c->instructions / k->lanes, all * k->bytes / k->costs.bytes));
+    return fmax(one, fmax(all * k->work * c->instructions / k->lanes, moved));
 }
 
 /* Returns the cycles of a k-tile, with `beside` groups on a compute unit. */
@@ -186,23 +191,39 @@ static double k_tile_time(const tile_model *k, const lfuse__cut *c, double besid
     return fmax(wait + work, beside * work);
 }
 
+/*
+ * Returns the cycles of `rounds` rounds of `beside` groups on a compute unit. Behind the first round some groups
+ * compute sums while others are in the epilogue.
+ */
+static double rounds_time(const tile_model *k, const lfuse__cut *c, double rounds, double beside)
+{
+    const double k_tile = k_tile_time(k, c, beside), last = epilogue_time(k, beside);
+    const double sums = (double)lfuse__ceil_div(c->k_tiles, c->parts) * k_tile + slices_time(k, beside);
+    const double behind = fmin(sums, last) * (rounds - 1) / k->residents + (rounds - 1) * k->costs.another_round;
+    return rounds * fmax(sums, last) + fmin(sums, last) + behind;
+}
+
+/* Returns the cycles that a launch gains where it hands over. Of one that moves much, half of them. */
+static double handing_gains(const tile_model *k, bool whole, double groups, double rounds)
+{
+    if (!k->facts->overlaps || !hands_over(k, whole, groups)) return 0;
+    if (k->bytes) return rounds > 1 ? k->costs.overlap / 2 : 0;
+    return k->costs.overlap;
+}
+
 static double time_of(const tile_model *k, const lfuse__cut *c)
 {
     const lfuse__tile_shape *s = k->s;
     const double groups = (double)c->down * (double)c->across * (double)c->parts * (double)c->matrices;
     const double all = each_unit(k->facts, groups), beside = fmin(all, k->residents);
     const double rounds = ceil(all / k->residents);
-    const double tile = tile_of(k), k_tile = k_tile_time(k, c, beside);
+    const double tile = tile_of(k);
     const double items = tile * k->by * k->by / s->item_rows / s->item_columns * s->slices;
     const double vectors = tile * k->by / 4 / items * (double)c->parts; /* that each adds up in the end */
     const lfuse__parts_costs *cost = &k->costs.parts[k->tile->tensor_cores];
     const double end = c->parts > 1 ? cost->meeting + cost->latency * ceil(vectors / k->costs.on_the_way) : 0;
-    const double round = (double)lfuse__ceil_div(c->k_tiles, c->parts) * k_tile + slices_time(k, beside) +
-                         epilogue_time(k, beside);
-    const double time = k->costs.start + rounds * round + (rounds - 1) * k->costs.another_round + end;
-    const bool hands = !k->bytes && k->facts->overlaps && hands_over(k, c->parts == 1, groups);
-    const double gained = hands ? k->costs.overlap : 0;
-    return (c->parts > 1 ? cost->worth * time : time) - gained;
+    const double time = k->costs.start + rounds_time(k, c, rounds, beside) + end;
+    return (c->parts > 1 ? cost->worth * time : time) - handing_gains(k, c->parts == 1, groups, rounds);
 }
 
 /* Of tiles that are shared out: all rounds are full. */

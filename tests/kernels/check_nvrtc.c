@@ -325,6 +325,26 @@ TEST_LOOP(tiles, 0, ARCHS)
     if (!compiles(&w, arch(_i))) TEST_SKIP("%s", lfuse__error_message());
 }
 
+/*
+ * An optimizer's step behind a product has all that it loads in registers: to put some of it aside, a compiler would
+ * let each load be waited for before the next one.
+ */
+TEST_LOOP(steps, 1, ARCHS)
+{
+    writer w = {.text = LFUSE__STRBUF_INIT, .facts = facts_items(true)};
+    lfuse__strbuf binary = LFUSE__STRBUF_INIT;
+    int kernels;
+    w.facts.steps = true;
+    steps_emit(&w.text, &w.facts);
+    const bool done = compile(&w, arch(_i), &binary);
+    lfuse__strbuf_free(&w.text);
+    if (!done) TEST_SKIP("%s", lfuse__error_message());
+    const uint32_t bytes = frames(&binary, &kernels);
+    ck_assert_int_ge(kernels, 2);
+    ck_assert_msg(bytes == 0, "%s: %u bytes of frames", arch(_i), bytes);
+    lfuse__strbuf_free(&binary);
+}
+
 /* Nor sums on tensor cores, of which the largest tiles fill the registers. */
 TEST_LOOP(units, 1, ARCHS)
 {

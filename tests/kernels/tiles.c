@@ -291,6 +291,7 @@ static void case_tilings(const rig *device, lfuse_type type)
         for (int cut = 0; cut < (int)(sizeof cuts / sizeof *cuts); cut++) {
             const int parts = cuts[cut];
             early.facts.overlaps = device->facts.overlaps || i % 2;
+            early.facts.info.cache_bytes = i % 2 ? 0 : UINT64_MAX; /* 0: what the epilogue reads is asked for early */
             const int64_t *z = sizes[parts < 0 ? (i + cut) % 2 : (i + parts) % 3];
             char name[LFUSE__MATMUL_CANDIDATE_NAME], again[LFUSE__MATMUL_CANDIDATE_NAME];
             lfuse__matmul_candidate t;
@@ -392,6 +393,45 @@ void units_emit(lfuse__strbuf *out, const lfuse__facts *device)
             snprintf(name, sizeof name, "units_%d_%d", i, parts);
             OK(lfuse__product_emit(out, name, &p.s.k, &facts));
         }
+}
+
+/* A step as AdamW's behind a product: it reads and stores three matrices, and reads two numbers. */
+static void step_class(sample *s)
+{
+    enum { M = LFUSE__PRODUCT_OWN, V, W, NEW_M, NEW_V, NEW_W, RATE, ROOT, ALL };
+    const lfuse_type f32 = LFUSE_F32;
+    sample_start(s, LFUSE__FAMILY_PRODUCT, 2, 0);
+    s->k.product.ta = true, s->k.product.sum = f32;
+    for (int j = 0; j < ALL; j++)
+        sample_operand(s, f32, j >= NEW_M && j <= NEW_W, j < RATE ? LFUSE__STRIDE_UNIT : LFUSE__STRIDE_REPEAT);
+    const int g = sample_load(s, SUM), old = sample_load(s, M);
+    const int m = sample_apply3(s, LFUSE__OP_lerp, f32, old, g, sample_number(s, f32));
+    int v = sample_apply(s, LFUSE__OP_mul, f32, sample_load(s, V), sample_number(s, f32));
+    v = sample_apply(s, LFUSE__OP_add, f32, v, sample_apply(s, LFUSE__OP_mul, f32, g, g));
+    int x = sample_apply(s, LFUSE__OP_sqrt, f32, v, -1);
+    x = sample_apply(s, LFUSE__OP_div, f32, x, sample_load(s, ROOT));
+    x = sample_apply(s, LFUSE__OP_div, f32, m, sample_apply(s, LFUSE__OP_add, f32, x, sample_number(s, f32)));
+    x = sample_apply(s, LFUSE__OP_mul, f32, sample_load(s, RATE), x);
+    sample_store(s, m, NEW_M);
+    sample_store(s, v, NEW_V);
+    sample_store(s, sample_apply(s, LFUSE__OP_sub, f32, sample_load(s, W), x), NEW_W);
+}
+
+void steps_emit(lfuse__strbuf *out, const lfuse__facts *device)
+{
+    static const char *const names[] = {"32x32x32:4x4:4:0", "32x64x16:4x4:1:0"};
+    lfuse__facts facts = *device;
+    facts.info.local_bytes = 48 * 1024, facts.info.max_group = 1024, facts.info.compute_units = 132;
+    for (int i = 0; i < 2; i++) {
+        char name[16];
+        lfuse__matmul_candidate t;
+        sample s;
+        snprintf(name, sizeof name, "step_%d", i);
+        ck_assert(lfuse__matmul_candidate_parse(names[i], &t));
+        step_class(&s);
+        OK(choose_named(&facts, (int64_t[]){1024, 1024, 64}, &t, &s.k));
+        OK(lfuse__product_emit(out, name, &s.k, &facts));
+    }
 }
 
 /* Some that no plan of unknown sizes has: tiles that are shared out, with and without slices; items of many rows. */

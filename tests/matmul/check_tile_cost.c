@@ -46,6 +46,58 @@ TEST(measured_choices)
     }
 }
 
+/* With the epilogue of AdamW, 41 operations that move 24 bytes: the tiles that were the fastest on an H100. */
+TEST(choices_behind_steps)
+{
+    static const struct {
+        int64_t side;
+        const char *tiling;
+        bool hands; /* the next launch begins in the last of several rounds */
+    } cases[] = {
+        {1024, "32x32x32:4x4:4", true},  /* 12.4 us, 16x32x32 13.3, 32x64x32 14.8, 32x64x16 15.1, 16x32x64 17.0 */
+        {512, "32x32x32:4x4:4", false},  /* 4.3 us, 16x32x32 4.4, 16x32x64 6.7 */
+        {128, "16x32x64:4x4:8", true}};  /* 2.6 us, 16x32x32 2.4 */
+    lfuse__facts facts = facts_of(LFUSE__PRODUCTS_PORTABLE);
+    facts.overlaps = true;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        lfuse__product_class p = {.sum = LFUSE_F32, .ta = true, .epilogue_work = 41, .epilogue_bytes = 24}, best = p;
+        const int64_t extents[] = {cases[i].side, cases[i].side, 64, 1};
+        double least = 0;
+        lfuse__cut cut, found = {.down = 0};
+        char name[32];
+        for (int shape = 0; lfuse__tiles_shape(&lfuse__simt, shape, &p); shape++) {
+            ck_assert(lfuse__tile_cost(&p, &facts, extents, &cut));
+            if (least > 0 && cut.time >= least) continue;
+            least = cut.time, best = p, found = cut;
+        }
+        snprintf(name, sizeof name, "%dx%dx%d:%dx%d:%d", best.rows, best.columns, best.depth, best.item_rows,
+                 best.item_columns, best.slices);
+        ck_assert_str_eq(name, cases[i].tiling);
+        ck_assert_int_eq(lfuse__tiles_hand_over(&best, &facts, (uint64_t)(found.down * found.across)), cases[i].hands);
+    }
+}
+
+/* What an epilogue reads is asked for ahead where it is much beside the cache, and there is little to do before. */
+TEST(prefetches)
+{
+    lfuse__facts facts = facts_of(LFUSE__PRODUCTS_PORTABLE);
+    lfuse__kernel_class c;
+    lfuse__geometry g;
+    facts.info.cache_bytes = 8 * 1024 * 1024; /* an eighth of it: 512 x 512 of f32 */
+    class_of(&c, LFUSE_F32);
+    c.operands[c.noperands++] = (lfuse__kernel_operand){.type = LFUSE_F32, .inner = LFUSE__STRIDE_UNIT};
+    geometry_of(&g, 512, 513, 512);
+    ck_assert(!lfuse__tiles_prefetches(&c, &facts, &g)); /* a bias: the same for all rows */
+    g.strides[c.noperands - 1][0] = 513;
+    ck_assert(lfuse__tiles_prefetches(&c, &facts, &g));
+    g.extents[1] = 512;
+    ck_assert(!lfuse__tiles_prefetches(&c, &facts, &g));
+    g.extents[1] = 513, g.extents[2] = 513;
+    ck_assert(!lfuse__tiles_prefetches(&c, &facts, &g));
+    g.extents[2] = 512, c.operands[c.noperands - 1].inner = LFUSE__STRIDE_REPEAT;
+    ck_assert(!lfuse__tiles_prefetches(&c, &facts, &g));
+}
+
 /*
  * Of GPUs that nobody has measured: large tiles for large products, whole ones or parts of k that fill the device for
  * others, few rows by the kernel for them.
