@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Several pointwise or row kernels in one launch. The text of a part is that of its kernel alone, as a block in which
- * the words of the dialect that say where a group stands and what it is given are those of the member whose turn it is.
+ * Several pointwise or row kernels, or several products, in one launch. The text of a part is that of its kernel
+ * alone, as a block in which the words of the dialect that say where a group stands and what it is given are those of
+ * the member whose turn it is.
  *
  * Argument words: work-groups of each member and what divides by that, where all have as many, else 0; first_[0 ...
  * members], the first work-group of each member over all parts and the end, two a word; then of each part the words
@@ -16,10 +17,13 @@
 #include "common/base/error.h"
 #include "common/kernels/bundle.h"
 #include "common/kernels/emit.h"
+#include "common/kernels/families.h"
 
 int lfuse__bundle_class_words(const lfuse__kernel_class *k)
 {
+    const lfuse__kernel_family *family = lfuse__family_of(k);
     lfuse__layout layout;
+    if (family->words) return family->words(k);
     lfuse__layout_make(k, &layout);
     return layout.total;
 }

@@ -19,7 +19,7 @@ typedef struct rewriting {
     const lfuse__bundle_place *at;
     const lfuse__facts *facts;
     int slots;
-    unsigned group;
+    unsigned group, groups; /* work-items of a group; groups that a compute unit's registers suffice for, 0: no limit */
     int nlocals;
     char locals[LOCAL_LINES][LINE]; /* declarations that have to stand at the head of the kernel */
 } rewriting;
@@ -50,7 +50,8 @@ static void put_buffer(const rewriting *r, int operand)
         return;
     }
     if (!r->slots) {
-        lfuse__strbuf_format(r->out, "ADDRESS(%s)", text.text);
+        lfuse__strbuf_format(r->out, "%s(%s)", r->part->k.family == LFUSE__FAMILY_PRODUCT ? "MOVED_ADDRESS" : "ADDRESS",
+                             text.text);
         return;
     }
     lfuse__strbuf_add(r->out, "(");
@@ -119,7 +120,7 @@ static lfuse_status rewrite_line(const rewriting *r, const char *text, const cha
 static bool is_local(const char *text)
 {
     while (*text == ' ') text++;
-    return !strncmp(text, "TEAM", 4) || !strncmp(text, "LOCAL", 5);
+    return !strncmp(text, "TEAM", 4) || !strncmp(text, "LOCAL", 5) || !strncmp(text, "TILE_", 5);
 }
 
 static bool same_name(const char *a, const char *b)
@@ -150,11 +151,13 @@ static bool is_begin(const char *text)
     return !strncmp(text, LFUSE__BEGIN "\n", sizeof LFUSE__BEGIN);
 }
 
-/* Group size from the head of a kernel: "KERNEL(name, size, ...". */
+/* From the head of a kernel, "KERNEL(name, group, ..." or "KERNEL_OCCUPANCY(name, group, groups, ...". */
 static lfuse_status take_head(rewriting *r, const char *text)
 {
-    unsigned group;
-    if (sscanf(text, "KERNEL(%*[a-z0-9_], %u,", &group) != 1) return unknown_text(text);
+    unsigned group, groups;
+    if (sscanf(text, "KERNEL_OCCUPANCY(%*[a-z0-9_], %u, %u,", &group, &groups) == 2) {
+        if (!r->groups || groups < r->groups) r->groups = groups;
+    } else if (sscanf(text, "KERNEL(%*[a-z0-9_], %u,", &group) != 1) return unknown_text(text);
     if (r->group && r->group != group)
         return lfuse__error(LFUSE_ERR_UNSUPPORTED, "groups of %u and %u work-items share no launch", r->group, group);
     r->group = group;
@@ -178,8 +181,12 @@ static lfuse_status rewrite(rewriting *r, const char *text)
 /* Without what stands before the kernel: functions, which the bundle has once. */
 static const char *kernel_text(const char *text)
 {
-    const char *line = strncmp(text, "KERNEL(", 7) ? strstr(text, "\nKERNEL(") : text - 1;
-    return line ? line + 1 : text;
+    const char *line = text;
+    while (line && strncmp(line, "KERNEL", 6)) {
+        line = strchr(line, '\n');
+        if (line) line++;
+    }
+    return line ? line : text;
 }
 
 static lfuse_status put_part(rewriting *r, const lfuse__bundle *b, int i, const lfuse__facts *facts)
@@ -224,6 +231,17 @@ static void put_search(lfuse__strbuf *out, int members, const lfuse__facts *fact
     lfuse__put(out, 1, "const u64 group_ = unit_ - first_, groups_ = size_;");
 }
 
+static void put_head(lfuse__strbuf *out, const char *name, const rewriting *r, int words, int buffers)
+{
+    if (!r->groups) {
+        lfuse__put_kernel(out, name, (int)r->group, words, buffers);
+        return;
+    }
+    lfuse__put(out, 0, "KERNEL_OCCUPANCY(%s, %u, %u, %d, PARAMS_%d)", name, r->group, r->groups, words, buffers);
+    lfuse__put(out, 0, "{");
+    lfuse__put(out, 1, LFUSE__BEGIN);
+}
+
 static lfuse_status emit(lfuse__strbuf *out, const char *name, const lfuse__bundle *b, const lfuse__facts *facts)
 {
     lfuse__strbuf parts = LFUSE__STRBUF_INIT;
@@ -233,7 +251,7 @@ static lfuse_status emit(lfuse__strbuf *out, const char *name, const lfuse__bund
     if (!status) status = lfuse__strbuf_check(&parts);
     if (!status) {
         for (int i = 0; i < b->nparts; i++) lfuse__put_powers(out, b->parts[i].k.body);
-        lfuse__put_kernel(out, name, (int)r.group, b->words, lfuse__bundle_buffers(b, facts));
+        put_head(out, name, &r, b->words, lfuse__bundle_buffers(b, facts));
         for (int i = 0; i < r.nlocals; i++) lfuse__strbuf_add(out, r.locals[i]);
         lfuse__put_arguments(out, 1, facts, b->words, (int)r.group);
         put_search(out, b->members, facts);

@@ -34,6 +34,8 @@ typedef struct lfuse__kernel_family {
      * devices that compile when they are asked to, alone.
      */
     lfuse_status (*warm_up)(const lfuse__kernel_class *k, const lfuse__facts *facts, lfuse__packed *packed);
+    /* Returns how many argument words a kernel has. NULL: those of a layout (emit.h). */
+    int (*words)(const lfuse__kernel_class *k);
     /* Returns how many memory arguments a kernel has. Those of list kernels are list_buffers, and the blocks. */
     int (*buffers)(const lfuse__kernel_class *k);
     int list_buffers;

@@ -2,6 +2,7 @@
 /* The table of solvers, and what the family of products' kernels asks of the one that a class names. */
 #include "common/kernels/families.h"
 #include "common/matmul/solver.h"
+#include "common/matmul/tile.h"
 
 #include "common/base/error.h"
 
@@ -82,7 +83,15 @@ static void key(const lfuse__kernel_class *k, lfuse__kernel_key *key)
     lfuse__key_add_product(key, &k->product);
 }
 
+static int words(const lfuse__kernel_class *k)
+{
+    lfuse__product_layout layout;
+
+    lfuse__product_layout_make(k, &layout);
+    return layout.own + lfuse__tiles_own(&k->product);
+}
+
 const lfuse__kernel_family lfuse__family_product = {
-    .emit = lfuse__product_emit, .key = key, .pack = lfuse__product_pack, .warm_up = warm_up,
+    .words = words, .emit = lfuse__product_emit, .key = key, .pack = lfuse__product_pack, .warm_up = warm_up,
     .buffers = lfuse__kernel_buffers, .launches = true, .late = "a product of these sizes",
 };

@@ -166,18 +166,22 @@ static double slices_time(const tile_model *k, double beside)
     return k->costs.slicing * (k->s->slices - 1) * tile_of(k) * beside / k->residents;
 }
 
+/* How many times as long memory takes at most where work-items are few. */
+static const double most_slower = 1.25;
+
 /*
  * Returns the cycles of an epilogue with several stores, of `beside` groups of a compute unit: what a work-item takes
  * for one sum after the other; at least what the unit computes and moves. A division or a root has branches, so that a
  * compiler lets none begin before the one in front of it has ended. Few work-items have too few loads on their way to
- * use all of the memory's rate.
+ * use all of the memory's rate; of very few, what one takes is the larger part.
  */
 static double epilogue_time(const tile_model *k, double beside)
 {
     const lfuse__epilogue_costs *c = &k->costs.epilogue;
     const double all = beside * tile_of(k);
     const double one = k->each * (c->latency + k->work * c->dependent);
-    const double moved = all * k->bytes / k->costs.bytes * fmax(1, c->items / (beside * k->threads));
+    const double slower = fmin(fmax(1, c->items / (beside * k->threads)), most_slower);
+    const double moved = all * k->bytes / k->costs.bytes * slower;
 
     if (!k->bytes) return 0;
     return fmax(one, fmax(all * k->work * c->instructions / k->lanes, moved));

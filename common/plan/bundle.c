@@ -7,7 +7,8 @@
  *   - unlike ones that are small: with the largest sizes they can have, each leaves part of the device without work
  *     (less than WAVE elements a compute unit), so that together they take as long as the longest and save launches.
  *     The body of none is more than twice as long as that of another, which would take registers from it.
- * What runs late (LFUSE__PHASE_LATE) is one level: nobody reads what it computes.
+ * What runs late (LFUSE__PHASE_LATE) is one level: nobody reads what it computes. Of products those of equal code that
+ * together.c has left there share a launch.
  * Constants are code, but where many steps differ in nothing else: those constants become numbers that are given with
  * the launch, so that compiling does not take longer the more steps there are.
  * A stage with several alternatives stays by itself: what of it runs is known when sizes are.
@@ -93,6 +94,15 @@ static int by_body(const lfuse__body *a, const lfuse__body *b, bool values)
     return order;
 }
 
+/* Products of equal sizes have equal tiles. */
+static int by_product(const lfuse__step *a, const lfuse__step *b)
+{
+    int order = compare(a->product.k, b->product.k);
+
+    if (!order) order = compare(a->extents[0], b->extents[0]);
+    return order ? order : compare(a->extents[1], b->extents[1]);
+}
+
 static int by_code(const lfuse__step *a, const lfuse__step *b, bool values)
 {
     int order = compare(a->kind, b->kind), i;
@@ -101,6 +111,7 @@ static int by_code(const lfuse__step *a, const lfuse__step *b, bool values)
     if (!order) order = compare(a->naxes, b->naxes);
     if (!order) order = compare(a->noperands, b->noperands);
     if (!order) order = by_body(&a->body, &b->body, values);
+    if (!order && a->kind == LFUSE__STEP_GEMM) order = by_product(a, b);
     for (i = 0; i < a->noperands && !order; i++) order = by_operand(&a->operands[i], &b->operands[i], a->rank);
     return order;
 }
@@ -176,15 +187,20 @@ static bool independent(const lfuse__plan_body *p, int stage, users *all)
     return true;
 }
 
-static bool can_be_child(const lfuse__plan_body *p, int stage)
+static bool can_be_child(const lfuse__draft *d, int stage)
 {
-    const lfuse__stage *s = &p->stages[stage];
+    const lfuse__stage *s = &d->out->stages[stage];
 
-    return !s->covered && s->nalternatives == 1 && s->alternatives[0].nsteps == 1 &&
-           (s->alternatives[0].steps->kind == LFUSE__STEP_POINTWISE ||
-            s->alternatives[0].steps->kind == LFUSE__STEP_ROWS);
+    if (s->covered || s->nalternatives != 1 || s->alternatives[0].nsteps != 1) return false;
+    switch (s->alternatives[0].steps->kind) {
+    case LFUSE__STEP_POINTWISE:
+    case LFUSE__STEP_ROWS: return true;
+    case LFUSE__STEP_GEMM: return d->nodes[d->units[stage].node].together;
+    default: return false;
+    }
 }
 
+/* Products are not: unlike ones would have unlike tiles. */
 static bool is_small(const lfuse__draft *d, const lfuse__step *s)
 {
     const uint64_t units = d->facts->info.compute_units ? d->facts->info.compute_units : 1;
@@ -192,6 +208,7 @@ static bool is_small(const lfuse__draft *d, const lfuse__step *s)
     int64_t low, high;
     int i;
 
+    if (s->kind == LFUSE__STEP_GEMM) return false;
     for (i = 0; i < s->rank; i++) {
         lfuse__size_bounds(d->g, s->extents[i], &low, &high);
         if (high < 0 || (high && elements > WAVE * units / (uint64_t)high)) return false;
@@ -426,7 +443,7 @@ static lfuse_status bundle_level(lfuse__draft *d, int first, int end, users *all
     for (i = first; i < end; i++) each_operand(p, i, all, forget);
     for (i = first; i < end; i++) each_operand(p, i, all, enter);
     for (i = first; i < end; i++)
-        if (can_be_child(p, i) && independent(p, i, all)) items[count++] = (item){ p, i, is_small(d, step_of(p, i)) };
+        if (can_be_child(d, i) && independent(p, i, all)) items[count++] = (item){ p, i, is_small(d, step_of(p, i)) };
     if (count < 2) return LFUSE_OK;
     LFUSE__TRY(share_constants(d, items, count));
     return join(d, items, count);

@@ -109,6 +109,7 @@ typedef struct lfuse__planned_node {
     bool prepared;     /* it belongs to the prepare phase */
     bool inlined;      /* every kernel that reads it computes it, at no cost worth counting */
     bool grouped;      /* the region whose lowest node it is holds siblings */
+    bool together;     /* of a matmul: it runs late, in one launch with others: together.c */
     int8_t levels;     /* of a matmul: levels of Strassen's algorithm; 0: it is multiplied in another way */
     int8_t factor_levels; /* levels for which its left factors are made */
     lfuse__list_scope scope;

@@ -5,7 +5,8 @@
  * No unit waits for such a product, so it could run last (LFUSE__PHASE_LATE). But a product reads matrices, such as the
  * gradient of a layer, which scratch memory would hold until then. This pass moves the product to the first level at
  * which every other unit that reads the old contents of the input has run, and scratch memory is freed there. A product
- * stays late where that level comes behind the last one, or where another late unit reads the input.
+ * stays late where that level comes behind the last one, where another late unit reads the input, or where it shares a
+ * launch (together.c).
  */
 #include "common/plan/draft.h"
 
@@ -110,7 +111,7 @@ lfuse_status lfuse__pass_early_updates(lfuse__draft *d)
     for (u = 0; u < d->nunits; u++) {
         lfuse__unit *unit = &d->units[u];
         if (unit->kind != LFUSE__UNIT_PRODUCT || unit->phase != LFUSE__PHASE_LATE || d->nodes[unit->node].levels ||
-            lfuse__draft_node(d, unit->node)->list)
+            d->nodes[unit->node].together || lfuse__draft_node(d, unit->node)->list)
             continue;
         level = level_behind_readers(d, u, inputs);
         if (level < 0 || level > last) continue;

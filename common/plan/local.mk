@@ -11,6 +11,6 @@ libfuse_core_la_SOURCES += \
 	%reldir%/tail.c %reldir%/tail.h \
 	%reldir%/advice.h %reldir%/step.c \
 	%reldir%/passes.c %reldir%/passes.h %reldir%/units.c \
-	%reldir%/update.c %reldir%/late_sums.c %reldir%/early_updates.c \
+	%reldir%/update.c %reldir%/late_sums.c %reldir%/together.c %reldir%/early_updates.c \
 	%reldir%/layout.c %reldir%/loop.c %reldir%/print.c %reldir%/plan.c \
 	%reldir%/strassen.c %reldir%/strassen_step.c

@@ -27,6 +27,7 @@ typedef struct lfuse__draft lfuse__draft;
  *   keep_recomputed  reuse.c          which of the nodes that are to be recomputed still can be
  *   late_sums        late_sums.c      sums of a product's columns that run behind all else, in one launch
  *   units            units.c          the units
+ *   together         together.c       products that update inputs alone, in one launch behind all else
  *   early_updates    early_updates.c  products that update an input run as soon as its readers have
  *   stages           units.c          the order of the units, and the stage of each
  *   check_updates    update.c         updates that would change what a later step, or another element, reads
@@ -34,7 +35,8 @@ typedef struct lfuse__draft lfuse__draft;
  */
 #define LFUSE__ROUND_PASSES(X)                                                                                         \
     X(views) X(lists) X(scopes) X(frozen) X(strassen) X(reads) X(signatures) X(inline) X(levels) X(regions)            \
-    X(results) X(keep_recomputed) X(late_sums) X(units) X(early_updates) X(stages) X(check_updates) X(recompute)
+    X(results) X(keep_recomputed) X(late_sums) X(units) X(together) X(early_updates) X(stages) X(check_updates)        \
+    X(recompute)
 
 /*
  * Once, behind the last round:

@@ -342,6 +342,7 @@ lfuse_status lfuse__make_product(lfuse__draft *d, const lfuse__unit *u, lfuse__s
     int i, k;
 
     if (d->nodes[u->node].levels) return lfuse__make_strassen(d, u, stage);
+    if (d->nodes[u->node].together) return lfuse__make_native(d, u, stage);
     LFUSE__TRY(lfuse__draft_both(d, u->node)     ? make_both(d, u, stage)
                : lfuse__draft_native(d, u->node) ? lfuse__make_native(d, u, stage)
                                                  : make_vendor_first(d, u, stage));

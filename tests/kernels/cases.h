@@ -33,7 +33,8 @@ void prologues_emit(lfuse__strbuf *out, const lfuse__facts *facts);
 void sums_emit(lfuse__strbuf *out, const lfuse__facts *facts, int turn, int turns);
 void units_emit(lfuse__strbuf *out, const lfuse__facts *facts); /* of devices that have such units */
 void tiles_emit(lfuse__strbuf *out, const lfuse__facts *facts, int turn, int turns);
-void steps_emit(lfuse__strbuf *out, const lfuse__facts *facts); /* products with an optimizer's step behind them */
+/* Products with an optimizer's step behind them; `together`: those of several layers in one launch. */
+void steps_emit(lfuse__strbuf *out, const lfuse__facts *facts, bool together);
 void case_products(rig *r, lfuse_type type);  /* both transposed or not, odd sizes, an epilogue with two results */
 void case_strassen(rig *r, lfuse_type type);  /* two layers, levels 1, 2 */
 int strassen_emit(lfuse__strbuf *out, const lfuse__facts *facts); /* returns how many kernels */

@@ -417,12 +417,24 @@ static void step_class(sample *s)
     sample_store(s, sample_apply(s, LFUSE__OP_sub, f32, sample_load(s, W), x), NEW_W);
 }
 
-void steps_emit(lfuse__strbuf *out, const lfuse__facts *device)
+/* Such steps of several layers in one launch. */
+static void layers_emit(lfuse__strbuf *out, const char *name, const lfuse__kernel_class *k, const lfuse__facts *facts)
 {
-    static const char *const names[] = {"32x32x32:4x4:4:0", "32x64x16:4x4:1:0"};
+    lfuse__bundle_part part = {.k = *k, .members = 5};
+    lfuse__bundle *b;
+    memset(part.differs, 0xff, sizeof part.differs);
+    OK(lfuse__bundle_create(1, &part, &b));
+    OK(lfuse__bundle_emit(out, name, b, facts));
+    lfuse__bundle_destroy(b);
+}
+
+void steps_emit(lfuse__strbuf *out, const lfuse__facts *device, bool together)
+{
+    static const char *const names[] = {"32x32x32:4x4:4:0", "32x64x16:4x4:1:0", "16x32x64:4x4:8:0"};
     lfuse__facts facts = *device;
     facts.info.local_bytes = 48 * 1024, facts.info.max_group = 1024, facts.info.compute_units = 132;
-    for (int i = 0; i < 2; i++) {
+    facts.info.max_argument_bytes = 4096;
+    for (int i = 0; i < (together ? 3 : 2); i++) {
         char name[16];
         lfuse__matmul_candidate t;
         sample s;
@@ -430,7 +442,8 @@ void steps_emit(lfuse__strbuf *out, const lfuse__facts *device)
         ck_assert(lfuse__matmul_candidate_parse(names[i], &t));
         step_class(&s);
         OK(choose_named(&facts, (int64_t[]){1024, 1024, 64}, &t, &s.k));
-        OK(lfuse__product_emit(out, name, &s.k, &facts));
+        if (together) layers_emit(out, name, &s.k, &facts);
+        else OK(lfuse__product_emit(out, name, &s.k, &facts));
     }
 }
 

@@ -85,12 +85,15 @@ TEST(prefetches)
     lfuse__geometry g;
     facts.info.cache_bytes = 8 * 1024 * 1024; /* an eighth of it: 512 x 512 of f32 */
     class_of(&c, LFUSE_F32);
+    c.product.epilogue_bytes = 4; /* as of one that stores several values */
     c.operands[c.noperands++] = (lfuse__kernel_operand){.type = LFUSE_F32, .inner = LFUSE__STRIDE_UNIT};
     geometry_of(&g, 512, 513, 512);
     ck_assert(!lfuse__tiles_prefetches(&c, &facts, &g)); /* a bias: the same for all rows */
     g.strides[c.noperands - 1][0] = 513;
     ck_assert(lfuse__tiles_prefetches(&c, &facts, &g));
-    g.extents[1] = 512;
+    c.product.epilogue_bytes = 0;
+    ck_assert(!lfuse__tiles_prefetches(&c, &facts, &g));
+    c.product.epilogue_bytes = 4, g.extents[1] = 512;
     ck_assert(!lfuse__tiles_prefetches(&c, &facts, &g));
     g.extents[1] = 513, g.extents[2] = 513;
     ck_assert(!lfuse__tiles_prefetches(&c, &facts, &g));

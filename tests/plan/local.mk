@@ -35,3 +35,6 @@ tests_plan_check_product_sums_SOURCES = %reldir%/check_product_sums.c %reldir%/r
 check_PROGRAMS += tests/plan/check_early_updates
 TESTS += tests/plan/check_early_updates
 tests_plan_check_early_updates_SOURCES = %reldir%/check_early_updates.c %reldir%/rig.c %reldir%/rig.h
+check_PROGRAMS += tests/plan/check_together
+TESTS += tests/plan/check_together
+tests_plan_check_together_SOURCES = %reldir%/check_together.c %reldir%/rig.c %reldir%/rig.h

@@ -65,6 +65,12 @@ int lfuse__row_classes(const lfuse__plan_body *plan, const lfuse__step *step, co
 enum { LFUSE__PRODUCT_KERNELS = 32 };
 int lfuse__step_products(const lfuse__plan_body *plan, const lfuse__step *step, const lfuse__facts *facts,
                          const lfuse__kernel_class *k, lfuse__kernel_class classes[LFUSE__PRODUCT_KERNELS]);
+/*
+ * Sets *k, which holds the step's own class, to that of a product of known sizes that shares a launch: one without a
+ * workspace. Returns how many there are: 0 where sizes are open, or no kernel does it.
+ */
+int lfuse__step_product_whole(const lfuse__plan_body *plan, const lfuse__step *step, const lfuse__facts *facts,
+                              lfuse__kernel_class *k);
 /* Returns whether these are the same for two steps, where their classes from lfuse__step_classes are equal. */
 bool lfuse__step_products_alike(const lfuse__plan_body *plan, const lfuse__step *a, const lfuse__step *b);
 /* network_classes.c: fills in all of a network's class but the order of its weights and its shape. */

@@ -7,7 +7,7 @@
 
 /* A kernel that may share a launch with others. */
 typedef struct lfuse__sharer {
-    const lfuse__kernel_class *k; /* POINTWISE or ROWS */
+    const lfuse__kernel_class *k; /* POINTWISE, ROWS or PRODUCT */
     int launch, part;             /* the launch that it gets, and its part there: equal classes are one part */
 } lfuse__sharer;
 

@@ -128,6 +128,16 @@ static int with_phases(lfuse__kernel_class *classes, int count)
     return all;
 }
 
+int lfuse__step_product_whole(const lfuse__plan_body *plan, const lfuse__step *step, const lfuse__facts *facts,
+                              lfuse__kernel_class *k)
+{
+    sides s;
+
+    find_sides(plan, step, &s);
+    if (s.open || is_open(&s, BATCH)) return 0;
+    return !lfuse__matmul_choose(facts, &(lfuse__matmul_problem){ .extents = s.low, .low_memory = true }, k);
+}
+
 int lfuse__step_products(const lfuse__plan_body *plan, const lfuse__step *step, const lfuse__facts *facts,
                          const lfuse__kernel_class *k, lfuse__kernel_class classes[LFUSE__PRODUCT_KERNELS])
 {

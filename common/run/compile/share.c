@@ -84,6 +84,7 @@ static int classes_of(const lfuse__plan_body *plan, const lfuse__step *step, con
 
     lfuse__step_classes(plan, step, index64, wanted);
     classes[0] = wanted[0];
+    if (classes[0].family == LFUSE__FAMILY_PRODUCT) return lfuse__step_product_whole(plan, step, facts, classes);
     if (classes[0].family != LFUSE__FAMILY_ROWS) return 1;
     n = lfuse__row_classes(plan, step, facts, &wanted[0], classes);
     for (i = 0; i < n; i++)

@@ -111,10 +111,16 @@ static void classify(const lfuse__step *step, const product *p, lfuse__kernel_cl
     }
 }
 
+/* Whether the product has no workspace: those that share a launch have none either. */
+static bool without_workspace(const lfuse__instantiation *ctx)
+{
+    return ctx->low_memory || ctx->may_share_launch;
+}
+
 /* `parts` of the geometry: those of the named candidate, or as few as need the least workspace; 0: by the estimate. */
 static int parts_of(const lfuse__instantiation *ctx)
 {
-    if (ctx->low_memory) return 1;
+    if (without_workspace(ctx)) return 1;
     return ctx->candidate ? ctx->candidate->parts : 0;
 }
 
@@ -244,7 +250,7 @@ lfuse_status lfuse__instantiate_product(lfuse__instantiation *ctx, const lfuse__
                        " is computed where it is read", i ? "right" : "left", s[M], s[N], s[K]);
     LFUSE__TRY(open_operands(ctx, step, (const bool[]){ c->product.ta, c->product.tb }, &p));
     classify(step, &p, c);
-    problem = (lfuse__matmul_problem){ .extents = s, .vendor = ctx->has_next, .low_memory = ctx->low_memory,
+    problem = (lfuse__matmul_problem){ .extents = s, .vendor = ctx->has_next, .low_memory = without_workspace(ctx),
                                               .unsized = !lfuse__product_sized(in->body, step),
                                               .candidate = ctx->candidate };
     LFUSE__TRY(lfuse__matmul_choose(in->facts, &problem, c));
