@@ -449,4 +449,9 @@ TEST_LOOP(families_of_functions, 0, (int)(sizeof families / sizeof *families))
     subject_check(families[_i].name, families[_i].make, families[_i].flags);
 }
 
+TEST_LOOP(duality_of_families, 0, (int)(sizeof families / sizeof *families))
+{
+    subject_check_duality(families[_i].name, families[_i].make, families[_i].flags);
+}
+
 TEST_SUITE("gradients", CK_FORK_GETENV)

@@ -74,14 +74,18 @@ static bool has_slopes(lfuse__op op)
 
 TEST_CASE("operators")
 
-TEST_LOOP(operators, 0, LFUSE__OP_COUNT)
+static void in_every_form(int op, void (*check)(const char *name, subject_maker *make, unsigned flags))
 {
-    current = (lfuse__op)_i;
+    current = (lfuse__op)op;
     if (!has_slopes(current)) return;
     for (int k = 0; k < (lfuse__ops[current].arity > 1 ? FORMS : 1); k++) {
         form = forms[k];
-        subject_check(lfuse__ops[current].name, apply, domain_of(current).flags);
+        check(lfuse__ops[current].name, apply, domain_of(current).flags);
     }
 }
+
+TEST_LOOP(operators, 0, LFUSE__OP_COUNT) { in_every_form(_i, subject_check); }
+
+TEST_LOOP(duality_of_operators, 0, LFUSE__OP_COUNT) { in_every_form(_i, subject_check_duality); }
 
 TEST_SUITE("gradients of operators", CK_FORK_GETENV)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Random graphs with the gradients of all their floating outputs by all their floating inputs, and by the outputs,
- * against the tape. No device is needed.
+ * against the tape, backwards element by element and forwards along a direction. No device is needed.
  *
  *     LFUSE_RANDOM_GRAPHS=N    N graphs
  *     LFUSE_RANDOM_SEED=N      from that seed on
@@ -132,6 +132,7 @@ static void drop(differentiated *x)
 
 typedef struct tally {
     int graphs, told; /* that have gradients, and of which most elements could be judged */
+    int dual;         /* whose derivatives along a direction could be judged */
     int64_t judged, open;
 } tally;
 
@@ -174,11 +175,16 @@ static bool is_wild(const differentiated *x, const lfuse__oracle_run *run)
     return false;
 }
 
-static void hold(const differentiated *x, const tape *t, const lfuse__oracle_run *run, int k, bool wild, tally *sum)
+static const lfuse__oracle_result *gradient(const lfuse__oracle_run *run, int k)
 {
     char name[24];
     snprintf(name, sizeof name, "gradient %d", k);
-    const lfuse__oracle_result *r = lfuse__oracle_find(run, name);
+    return lfuse__oracle_find(run, name);
+}
+
+static void hold(const differentiated *x, const tape *t, const lfuse__oracle_run *run, int k, bool wild, tally *sum)
+{
+    const lfuse__oracle_result *r = gradient(run, k);
     ck_assert_int_eq(r->count, tape_count(t, x->wrt[k]));
     for (int64_t i = 0; i < r->count; i++) {
         const long double e = tape_derivative(t, x->wrt[k], i);
@@ -193,6 +199,19 @@ static void hold(const differentiated *x, const tape *t, const lfuse__oracle_run
                       x->p.seed, k, (int)x->wrt[k].id, (long long)i, (long long)r->count, r->value[i], e, r->bound[i],
                       line_of(x));
     }
+}
+
+/* <u, J v> = <J^T u, v> for a direction v that is drawn by lot. False: it cannot be judged. */
+static bool hold_duality(const differentiated *x, const tape *t, const lfuse__oracle_run *run)
+{
+    const lfuse__oracle_result *d[MOST_VALUES];
+    for (int k = 0; k < x->nwrt; k++) d[k] = gradient(run, k);
+    const tape_pair p = tape_duality(t, x->outputs, x->y, x->seeds, x->nwrt, x->wrt, d, x->p.seed);
+    if (!isfinite(p.left) || !isfinite(p.right) || !isfinite(p.tolerance)) return false;
+    ck_assert_msg(fabsl(p.left - p.right) <= p.tolerance,
+                  "graph %" PRIu64 ": forwards %.12Lg, backwards %.12Lg, apart by more than %.2Lg\n%s", x->p.seed,
+                  p.left, p.right, p.tolerance, line_of(x));
+    return true;
 }
 
 /* False: the oracle declines the graph, without its gradients as well. */
@@ -219,9 +238,10 @@ static void run(uint64_t seed, tally *sum)
         const int n = trial_oracle_inputs(&x.t, &inputs);
         if (evaluate(&x, inputs, n, &run)) {
             tape *t = record(&x, inputs, n);
-            tally own = {1, 0, 0, 0};
+            tally own = {1, 0, 0, 0, 0};
             const bool wild = is_wild(&x, &run) || !tape_is_finite(t, x.forward);
             for (int k = 0; k < x.nwrt; k++) hold(&x, t, &run, k, wild, &own);
+            sum->dual += !wild && hold_duality(&x, t, &run);
             sum->graphs++;
             sum->told += own.judged > own.open;
             sum->judged += own.judged;
@@ -240,13 +260,16 @@ static int blocks(void) { return (int)(environment("LFUSE_RANDOM_GRAPHS", GRAPHS
 TEST_LOOP(random_gradients, 0, blocks())
 {
     const uint64_t first = environment("LFUSE_RANDOM_SEED", 1) + (uint64_t)_i * BLOCK;
-    tally sum = {0, 0, 0, 0};
+    tally sum = {0, 0, 0, 0, 0};
     for (uint64_t seed = first; seed < first + BLOCK; seed++) run(seed, &sum);
-    printf("# graphs %" PRIu64 " ...: %d with gradients, %d are told; %" PRId64 " elements judged, %" PRId64 " open\n",
-           first, sum.graphs, sum.told, sum.judged, sum.open);
+    printf("# graphs %" PRIu64 " ...: %d with gradients, %d are told, %d are dual; ", first, sum.graphs, sum.told,
+           sum.dual);
+    printf("%" PRId64 " elements judged, %" PRId64 " open\n", sum.judged, sum.open);
     fflush(stdout);
     ck_assert_msg(sum.graphs >= BLOCK / 4, "%d graphs of %d have gradients", sum.graphs, BLOCK);
     ck_assert_msg(2 * sum.told >= sum.graphs, "%d graphs of %d could be judged", sum.told, sum.graphs);
+    ck_assert_msg(2 * sum.dual >= sum.graphs, "%d graphs of %d could be judged along a direction", sum.dual,
+                  sum.graphs);
 }
 
 TEST_SUITE("random gradients", CK_FORK_GETENV)

@@ -67,4 +67,7 @@ enum {
  */
 void subject_check(const char *name, subject_maker *make, unsigned flags);
 
+/* Holds its gradients in f64 to derivatives along directions that are drawn by lot: <J^T u, v> is <u, J v>. */
+void subject_check_duality(const char *name, subject_maker *make, unsigned flags);
+
 #endif
