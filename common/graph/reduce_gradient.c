@@ -51,6 +51,33 @@ static lfuse_value indicator(const reduction *r, lfuse_value condition)
     return lfuse__op_where(condition, lfuse__to_type(r->b->call, number(r, 1), type), number(r, 0));
 }
 
+/* What the gradient of a product is made of: g times the factors that are not 0, of those 1 stands for 0. */
+typedef struct factors {
+    lfuse_value zero, others, zeros, product; /* whether one is 0; it, or 1; how many are; g times the others */
+} factors;
+
+/* The value x where so many factors are 0, else 0. */
+static lfuse_value where_zeros(const reduction *r, const factors *f, double count, lfuse_value x)
+{
+    return lfuse__op_where(lfuse__op_eq(f->zeros, number(r, count)), x, number(r, 0));
+}
+
+/*
+ * The same gradient, with terms that are 0 but have derivatives: a factor of 0 stands in the product of the others too,
+ * and where there are two, each in that of the other.
+ */
+static lfuse_value with_derivatives(const reduction *r, const factors *f)
+{
+    const lfuse_value nothing = lfuse__op_where(f->zero, r->a, number(r, 0));
+    const lfuse_value all = reduce(r, LFUSE__REDUCE_SUM, nothing);
+    const lfuse_value second = lfuse__op_mul(f->product, lfuse__op_sub(all, nothing));
+    const lfuse_value of_zero = lfuse__op_add(where_zeros(r, f, 1, f->product), where_zeros(r, f, 2, second));
+    const lfuse_value of_other = lfuse__op_add(where_zeros(r, f, 0, f->product),
+                                               where_zeros(r, f, 1, lfuse__op_mul(f->product, all)));
+
+    return lfuse__op_where(f->zero, of_zero, lfuse__op_div(of_other, f->others));
+}
+
 /*
  * Where no factor is 0, g y / a. Where one is, it alone gets g times the product of the others; where there are more,
  * nobody gets anything.
@@ -61,10 +88,11 @@ static lfuse_value of_product(const reduction *r, lfuse_value g)
     const lfuse_value others = lfuse__op_where(zero, number(r, 1), r->a);
     const lfuse_value zeros = reduce(r, LFUSE__REDUCE_SUM, indicator(r, zero));
     const lfuse_value product = lfuse__op_mul(g, reduce(r, LFUSE__REDUCE_PROD, others));
-    const lfuse_value of_zero = lfuse__op_where(lfuse__op_eq(zeros, number(r, 1)), product, number(r, 0));
-    const lfuse_value of_other = lfuse__op_where(lfuse__op_eq(zeros, number(r, 0)), product, number(r, 0));
+    const factors f = {zero, others, zeros, product};
+    const lfuse_value of_zero = where_zeros(r, &f, 1, product), of_other = where_zeros(r, &f, 0, product);
+    const lfuse_value value = lfuse__op_where(zero, of_zero, lfuse__op_div(of_other, others));
 
-    return lfuse__op_where(zero, of_zero, lfuse__op_div(of_other, others));
+    return lfuse__identity_value(r->b->call, LFUSE__IDENTITY_SURROGATE, value, with_derivatives(r, &f), value, 0);
 }
 
 /* Shared by all elements that are the extreme one. None is where there is a NaN: 0 / 0 makes all of them NaN. */

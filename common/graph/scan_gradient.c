@@ -43,6 +43,35 @@ static lfuse_value of_cumsum(const scan *s, lfuse_value g)
     return backward(s, LFUSE__SCAN_cumsum, g);
 }
 
+/* Returns the value where the condition holds, else the number. */
+static lfuse_value either(const scan *s, lfuse_value condition, lfuse_value v, double otherwise)
+{
+    return lfuse__op_where(condition, v, number(s, otherwise));
+}
+
+/* Of each element the sum of g times the products from it on, in which 1 stands for the factors of a set. */
+static lfuse_value products_without(const scan *s, lfuse_value g, lfuse_value set)
+{
+    const lfuse_value without = forward(s, LFUSE__SCAN_cumprod, lfuse__op_where(set, number(s, 1), s->a));
+
+    return backward(s, LFUSE__SCAN_cumsum, lfuse__op_mul(g, without));
+}
+
+/*
+ * What comes behind the first factor of 0: 0, which has derivatives. It is that factor times the sum of g times the
+ * products without it and the element. Of these all are 0 but the next 0's, and those of elements up to there.
+ */
+static lfuse_value behind_first(const scan *s, lfuse_value g, lfuse_value zeros, lfuse_value first, lfuse_value at)
+{
+    const lfuse_value zero = lfuse__op_eq(s->a, number(s, 0)), one = lfuse__op_eq(zeros, number(s, 1));
+    const lfuse_value second = lfuse__op_logical_and(zero, lfuse__op_eq(zeros, number(s, 2)));
+    const lfuse_value of_second = products_without(s, g, lfuse__op_logical_or(first, second));
+    const lfuse_value of_other = lfuse__op_div(at, lfuse__op_where(zero, number(s, 1), s->a));
+    const lfuse_value factor = forward(s, LFUSE__SCAN_cumsum, either(s, first, s->a, 0));
+
+    return lfuse__op_mul(factor, lfuse__op_where(one, of_other, either(s, second, of_second, 0)));
+}
+
 /*
  * Before the first factor of 0, the sum of g y from the element on, over the element. The first 0 gets the same sum of
  * the products in which 1 stands for it. What comes behind it gets nothing.
@@ -52,15 +81,16 @@ static lfuse_value of_cumprod(const scan *s, lfuse_value g)
     const lfuse_type type = (lfuse_type)s->n.type;
     const lfuse_value zero = lfuse__op_eq(s->a, number(s, 0));
     const lfuse_value zeros = forward(s, LFUSE__SCAN_cumsum,
-                                      lfuse__op_where(zero, lfuse__to_type(s->b->call, number(s, 1), type),
-                                                      number(s, 0)));
+                                      either(s, zero, lfuse__to_type(s->b->call, number(s, 1), type), 0));
     const lfuse_value first = lfuse__op_logical_and(zero, lfuse__op_eq(zeros, number(s, 1)));
     const lfuse_value before = lfuse__op_div(backward(s, LFUSE__SCAN_cumsum, lfuse__op_mul(g, s->y)),
                                              lfuse__op_where(zero, number(s, 1), s->a));
-    const lfuse_value without = forward(s, LFUSE__SCAN_cumprod, lfuse__op_where(first, number(s, 1), s->a));
-    const lfuse_value at = backward(s, LFUSE__SCAN_cumsum, lfuse__op_mul(g, without));
+    const lfuse_value at = products_without(s, g, first), from_first = either(s, first, at, 0);
+    const lfuse_value none = lfuse__op_eq(zeros, number(s, 0)), value = lfuse__op_where(none, before, from_first);
+    const lfuse_value behind = behind_first(s, g, zeros, first, at);
 
-    return lfuse__op_where(lfuse__op_eq(zeros, number(s, 0)), before, lfuse__op_where(first, at, number(s, 0)));
+    return lfuse__identity_value(s->b->call, LFUSE__IDENTITY_SURROGATE, value,
+                                 lfuse__op_where(none, before, lfuse__op_where(first, at, behind)), value, 0);
 }
 
 /* Each result is the last element up to there that attains it, as PyTorch has it; NaN attains NaN. */

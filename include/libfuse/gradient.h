@@ -11,6 +11,8 @@
  *    bounds;
  *  - min and max give each operand a half where both are equal; clamp does so where a bound is a tensor;
  *  - amax, amin and norms of order inf share the gradient evenly among the elements that attain the result;
+ *  - prod and cumprod have exact gradients, and exact gradients of these, wherever factors are 0; where two or more of
+ *    them are, derivatives of a higher order than the second lack terms;
  *  - norms have the gradient 0 where the norm is 0; pow(0, 0) has 0 for both operands;
  *  - a cast between floating types counts as the identity, whatever it rounds; floor, ceil, trunc and round have 0;
  *  - where(c, a, b) passes nothing, 0, to the operand that is not chosen. An infinite derivative inside that operand

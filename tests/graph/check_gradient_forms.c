@@ -99,6 +99,23 @@ TEST(the_maximum_of_a_softmax_is_a_constant)
     ck_assert_int_eq(count_of(LFUSE__REDUCE, LFUSE__REDUCE_MAX), 1);
 }
 
+/* What gradients of products with zeros have for gradients of their own is not computed before it is needed. */
+TEST(zeros_among_factors_are_counted_once)
+{
+    const lfuse_value a = lfuse_input(g, "a", F32(4, 9));
+    derive(lfuse_prod(a, 1, last, 0), 1, &a);
+    ck_assert_int_eq(count_of(LFUSE__REDUCE, LFUSE__REDUCE_SUM), 1);
+    ck_assert_int_eq(count_of(LFUSE__REDUCE, LFUSE__REDUCE_PROD), 1);
+}
+
+TEST(zeros_in_a_scan_are_counted_once)
+{
+    const lfuse_value a = lfuse_input(g, "a", F32(4, 9));
+    derive(lfuse_cumprod(a, 1), 1, &a);
+    ck_assert_int_eq(count_of(LFUSE__SCAN, LFUSE__SCAN_cumsum), 3);
+    ck_assert_int_eq(count_of(LFUSE__SCAN, LFUSE__SCAN_cumprod), 2);
+}
+
 static lfuse_value deep(lfuse_value a) { return lfuse_sin(lfuse_exp(lfuse_tanh(a))); }
 
 /* All that leads to a checkpoint is computed twice, and of what does not nothing. */
