@@ -3,6 +3,7 @@ graph_tests = \
 	%reldir%/check_adopt %reldir%/check_build %reldir%/check_calls %reldir%/check_derivatives \
 	%reldir%/check_gradient %reldir%/check_gradient_edges %reldir%/check_gradient_forms \
 	%reldir%/check_gradient_operators %reldir%/check_gradient_products \
+	%reldir%/check_gradient_rules \
 	%reldir%/check_loss %reldir%/check_number %reldir%/check_parse \
 	%reldir%/check_print %reldir%/check_random %reldir%/check_shape %reldir%/check_simplify
 check_PROGRAMS += $(graph_tests)
@@ -23,6 +24,7 @@ tests_graph_check_gradient_operators_SOURCES = %reldir%/check_gradient_operators
 tests_graph_check_gradient_operators_LDADD = tests/tape/libtape.la bench/liboracle.la $(TEST_LIBS)
 tests_graph_check_gradient_products_SOURCES = %reldir%/check_gradient_products.c
 tests_graph_check_gradient_products_LDADD = bench/liboracle.la $(TEST_LIBS)
+tests_graph_check_gradient_rules_SOURCES = %reldir%/check_gradient_rules.c
 tests_graph_check_loss_SOURCES = %reldir%/check_loss.c
 tests_graph_check_number_SOURCES = %reldir%/check_number.c
 tests_graph_check_parse_SOURCES = %reldir%/check_parse.c
