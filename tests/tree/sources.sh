@@ -31,8 +31,15 @@ opened_in_one_place()
         grep -vE '^common/base/file\.c:|:[0-9]+: \*' | { ! grep .; }
 }
 
+# What two branches changed is put together by hand, and nothing is left of the marks.
+merged()
+{
+    grep -rnE '^(<<<<<<<|=======|>>>>>>>)( |$)' $folders cmake man m4 Makefile.am configure.ac NEWS ./*.md | { ! grep .; }
+}
+
 ok "every source has its SPDX line" licensed
 ok "no line is longer than 120 columns" narrow
+ok "no mark of a merge is left" merged
 ok "base uses nothing" independent common/base 'common/(graph|plan|kernels|matmul|device|tune|run|optim|api)|backends'
 ok "graph uses base alone" independent common/graph 'common/(plan|kernels|matmul|device|tune|run|optim|api)|backends'
 ok "plan does not reach down" independent common/plan 'common/(matmul|device|tune|run|optim|api)|backends'
