@@ -13,9 +13,10 @@ bench_liboracle_la_CFLAGS = $(AM_CFLAGS) -ffp-contract=off
 # The report, which reads what lfuse-bench wrote.
 noinst_LTLIBRARIES += bench/libpage.la
 bench_libpage_la_SOURCES = %reldir%/page/compare.c %reldir%/page/figures.c %reldir%/page/figures.h \
-	%reldir%/page/form.c %reldir%/page/form.h %reldir%/page/html.c %reldir%/page/html.h %reldir%/page/page.c \
-	%reldir%/page/page.h %reldir%/page/plot.c %reldir%/page/plot.h %reldir%/page/reader.c %reldir%/page/reader.h \
-	%reldir%/page/records.c %reldir%/page/records.h %reldir%/page/rows.c %reldir%/page/write.c
+	%reldir%/page/form.c %reldir%/page/form.h %reldir%/page/html.c %reldir%/page/html.h %reldir%/page/losses.c \
+	%reldir%/page/page.c %reldir%/page/page.h %reldir%/page/plot.c %reldir%/page/plot.h %reldir%/page/reader.c \
+	%reldir%/page/reader.h %reldir%/page/records.c %reldir%/page/records.h %reldir%/page/rows.c \
+	%reldir%/page/write.c
 
 bin_PROGRAMS += bench/lfuse-bench bench/lfuse-info
 bench_lfuse_bench_SOURCES = %reldir%/main.c %reldir%/bench.h %reldir%/case.c %reldir%/measure.c %reldir%/machine.c \

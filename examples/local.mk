@@ -14,7 +14,8 @@ examples_digits_digits_LDADD = libfuse.la -lz
 TESTS += examples/check_digits.sh
 
 noinst_PROGRAMS += examples/train/train
-examples_train_train_SOURCES = %reldir%/train/train.c %reldir%/train/network.c %reldir%/train/network.h \
+examples_train_train_SOURCES = %reldir%/train/train.c %reldir%/train/lines.c %reldir%/train/lines.h \
+	%reldir%/train/network.c %reldir%/train/network.h \
 	%reldir%/digits/dataset.c %reldir%/digits/dataset.h
 examples_train_train_LDADD = libfuse.la -lm -lz
 TESTS += examples/check_train.sh

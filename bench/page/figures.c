@@ -90,7 +90,7 @@ static int by_x(const void *a, const void *b)
 static void draw_roofline(lfuse__strbuf *b, const bench_device_record *d, collection *c)
 {
     char title[TITLE];
-    bench_axis x = {NAN, NAN, 0, 0};
+    bench_axis x = {.low = NAN, .high = NAN};
     bench_series all[MOST_SERIES + 1];
     for (int s = 0; s < c->n; s++)
         for (int i = 0; i < c->series[s].n; i++) bench_axis_take(&x, c->points[s][i].x);
@@ -105,7 +105,7 @@ static void draw_roofline(lfuse__strbuf *b, const bench_device_record *d, collec
     snprintf(title, sizeof title, "Roofline of %s", d->label);
     const bench_labels labels = {title, "arithmetic intensity (flop/byte)", "performance (GFLOP/s)"};
     bench_figure_begin(b);
-    bench_plot(b, &labels, all, c->n + 1, false);
+    bench_plot(b, &labels, all, c->n + 1, BENCH_SCALE_RATES);
     bench_figure_end(b, "Roofline of %s: performance of the fastest variant of each problem over arithmetic intensity, "
                      "each tensor counted once. The limits were measured in the same runs: %.5g GB/s of a copy, %.5g "
                      "GFLOP/s of the library's f32 product. Points above the slope stay in a cache.", d->label,
@@ -210,7 +210,7 @@ static void draw_sizes(lfuse__strbuf *b, const char *where, collection *c, const
     snprintf(title, sizeof title, "%.90s on %.120s", row, where);
     const bench_labels labels = {title, of, what};
     bench_figure_begin(b);
-    bench_plot(b, &labels, c->series, c->n, true);
+    bench_plot(b, &labels, c->series, c->n, BENCH_SCALE_SIZES);
     bench_figure_end(b, "%s on %s: %s against %s.", row, where, rate ? "performance" : "device time", of);
 }
 

@@ -34,6 +34,9 @@ lfuse_status bench_figure_fused(lfuse__strbuf *b, const bench_records *r, int de
 /* The best variant of each problem on every device that has it: a figure for each suite. */
 lfuse_status bench_figure_devices(lfuse__strbuf *b, const bench_records *r);
 
+/* The losses of each training over its epochs, a figure for each network with curves for each device. */
+lfuse_status bench_figure_losses(lfuse__strbuf *b, const bench_records *r);
+
 void bench_figure_begin(lfuse__strbuf *b);
 /* The caption, a printf format, is escaped as a whole. */
 void bench_figure_end(lfuse__strbuf *b, const char *format, ...) LFUSE_PRINTF(2, 3);

@@ -115,8 +115,19 @@ static void result_row(lfuse__strbuf *b, const bench_result_record *x)
     lfuse__strbuf_add(b, "</td></tr>\n");
 }
 
+/* Devices of trainings alone have no table. */
+static bool was_measured(const bench_records *r, int device)
+{
+    for (int i = 0; i < r->nresults; i++)
+        if (r->results[i].device == device) return true;
+    for (int i = 0; i < r->nskipped; i++)
+        if (r->skipped[i].device == device) return true;
+    return !r->nepochs;
+}
+
 static void results(lfuse__strbuf *b, const bench_records *r, int device)
 {
+    if (!was_measured(r, device)) return;
     lfuse__strbuf_add(b, "<details open=\"open\"><summary>");
     bench_html_text(b, r->devices[device].label);
     lfuse__strbuf_add(b, "</summary>\n<div class=\"wide\"><table>\n<tr><th class=\"t\">problem</th>"
@@ -193,6 +204,8 @@ lfuse_status bench_page_text(lfuse__strbuf *b, const bench_records *r)
     if (compared.failed) b->failed = true;
     lfuse__strbuf_free(&compared);
     for (int d = 0; d < r->ndevices && !status; d++) status = device_figures(b, r, d);
+    if (r->nepochs) heading(b, "Trainings");
+    if (!status) status = bench_figure_losses(b, r);
     heading(b, "All figures");
     for (int d = 0; d < r->ndevices; d++) {
         results(b, r, d);

@@ -11,9 +11,14 @@ static const double character = 7.8; /* pixels, a little more than most are */
 
 /* ---- axes ---- */
 
+bool bench_axis_has(const bench_axis *a, double value)
+{
+    return isfinite(value) && (a->linear ? value >= 0 : value > 0);
+}
+
 void bench_axis_take(bench_axis *a, double value)
 {
-    if (!(value > 0) || isinf(value)) return;
+    if (!bench_axis_has(a, value)) return;
     if (!(a->low <= value)) a->low = value;
     if (!(a->high >= value)) a->high = value;
 }
@@ -21,13 +26,20 @@ void bench_axis_take(bench_axis *a, double value)
 void bench_axis_widen(bench_axis *a, double factor)
 {
     if (isnan(a->low)) a->low = a->high = 1;
+    if (a->linear) {
+        const double room = a->low < a->high ? (a->high - a->low) / 40 : 1;
+        a->low -= room;
+        a->high += room;
+        return;
+    }
     a->low /= factor;
     a->high *= factor;
 }
 
 double bench_axis_at(const bench_axis *a, double value)
 {
-    return a->from + (a->to - a->from) * log(value / a->low) / log(a->high / a->low);
+    const double part = a->linear ? (value - a->low) / (a->high - a->low) : log(value / a->low) / log(a->high / a->low);
+    return a->from + (a->to - a->from) * part;
 }
 
 int bench_axis_ticks(const bench_axis *a, double *ticks, int most)
@@ -75,7 +87,7 @@ void bench_svg_text(lfuse__strbuf *b, double x, double y, const char *anchor, co
 void bench_svg_tick(lfuse__strbuf *b, double x, double y, const char *anchor, double value)
 {
     char text[32];
-    if (value >= 1e15 || value < 1e-4) snprintf(text, sizeof text, "%.0e", value);
+    if (value >= 1e15 || (value > 0 && value < 1e-4)) snprintf(text, sizeof text, "%.0e", value);
     else if (value >= 1e12) snprintf(text, sizeof text, "%.4gT", value / 1e12);
     else if (value >= 1e9) snprintf(text, sizeof text, "%.4gG", value / 1e9);
     else if (value >= 1e6) snprintf(text, sizeof text, "%.4gM", value / 1e6);
@@ -127,9 +139,9 @@ double bench_svg_legend(lfuse__strbuf *b, const bench_series *series, int n, dou
 
 /* ---- points and lines ---- */
 
-static bool is_shown(const bench_point *p)
+static bool is_shown(const bench_point *p, const bench_axis *x)
 {
-    return p->x > 0 && p->y > 0 && isfinite(p->x) && isfinite(p->y);
+    return bench_axis_has(x, p->x) && p->y > 0 && isfinite(p->y);
 }
 
 static void draw_line(lfuse__strbuf *b, const bench_series *s, const bench_axis *x, const bench_axis *y)
@@ -137,7 +149,7 @@ static void draw_line(lfuse__strbuf *b, const bench_series *s, const bench_axis 
     bool begun = false;
     for (int i = 0; i < s->n; i++) {
         const bench_point *p = &s->points[i];
-        if (!is_shown(p)) continue;
+        if (!is_shown(p, x)) continue;
         if (!begun && s->roof) lfuse__strbuf_add(b, "<polyline class=\"roof\" points=\"");
         else if (!begun) lfuse__strbuf_format(b, "<polyline class=\"line s%d\" points=\"", s->style % BENCH_STYLES);
         lfuse__strbuf_format(b, "%s%.1f,%.1f", begun ? " " : "", bench_axis_at(x, p->x), bench_axis_at(y, p->y));
@@ -150,7 +162,7 @@ static void draw_series(lfuse__strbuf *b, const bench_series *s, const bench_axi
 {
     if (s->line) draw_line(b, s, x, y);
     for (int i = 0; i < s->n && s->marks; i++)
-        if (is_shown(&s->points[i]))
+        if (is_shown(&s->points[i], x))
             bench_svg_mark(b, s->style, bench_axis_at(x, s->points[i].x), bench_axis_at(y, s->points[i].y),
                            s->points[i].title);
 }
@@ -158,13 +170,13 @@ static void draw_series(lfuse__strbuf *b, const bench_series *s, const bench_axi
 /* The values that occur, ascending, those left out that would be written over the one before. */
 static int size_ticks(const bench_axis *a, const bench_series *series, int n, double *ticks)
 {
-    double last = 0;
+    double last = -1;
     int count = 0;
     while (count < MOST_TICKS) {
         double least = INFINITY;
         for (int s = 0; s < n; s++)
             for (int i = 0; i < series[s].n; i++)
-                if (is_shown(&series[s].points[i]) && series[s].points[i].x > last && series[s].points[i].x < least)
+                if (is_shown(&series[s].points[i], a) && series[s].points[i].x > last && series[s].points[i].x < least)
                     least = series[s].points[i].x;
         if (isinf(least)) break;
         last = least;
@@ -194,25 +206,26 @@ static void draw_axes(lfuse__strbuf *b, const bench_labels *labels, const bench_
     lfuse__strbuf_add(b, "</g>\n");
 }
 
-void bench_plot(lfuse__strbuf *b, const bench_labels *labels, const bench_series *series, int n, bool sizes)
+void bench_plot(lfuse__strbuf *b, const bench_labels *labels, const bench_series *series, int n, bench_scale scale)
 {
     lfuse__strbuf legend = LFUSE__STRBUF_INIT;
     double ticks[MOST_TICKS];
-    bench_axis x = {NAN, NAN, LEFT, WIDTH - RIGHT}, y = {NAN, NAN, 0, 0};
+    const bool marked = scale != BENCH_SCALE_RATES;
+    bench_axis x = {NAN, NAN, LEFT, WIDTH - RIGHT, scale == BENCH_SCALE_STEPS}, y = {.low = NAN, .high = NAN};
     const double top = 14 + bench_svg_legend(&legend, series, n, LEFT, 14, WIDTH - LEFT - RIGHT);
     for (int s = 0; s < n; s++)
         for (int i = 0; i < series[s].n; i++) {
-            if (!is_shown(&series[s].points[i])) continue;
+            if (!is_shown(&series[s].points[i], &x)) continue;
             bench_axis_take(&x, series[s].points[i].x);
             bench_axis_take(&y, series[s].points[i].y);
         }
-    bench_axis_widen(&x, sizes ? 1.15 : 1);
+    bench_axis_widen(&x, marked ? 1.15 : 1);
     bench_axis_widen(&y, 1.25);
     if (!(x.low < x.high)) bench_axis_widen(&x, 2);
     y.from = top + PLOT_HEIGHT;
     y.to = top;
     bench_svg_begin(b, WIDTH, y.from + 52, labels->title);
-    const int count = sizes ? size_ticks(&x, series, n, ticks) : bench_axis_ticks(&x, ticks, MOST_TICKS);
+    const int count = marked ? size_ticks(&x, series, n, ticks) : bench_axis_ticks(&x, ticks, MOST_TICKS);
     draw_axes(b, labels, &x, &y, ticks, count);
     for (int s = 0; s < n; s++) draw_series(b, &series[s], &x, &y);
     lfuse__strbuf_add(b, legend.data);

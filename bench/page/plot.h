@@ -30,11 +30,14 @@ typedef struct bench_labels {
     const char *title, *x, *y;
 } bench_labels;
 
+/* The horizontal axis: a logarithmic one; one that is marked at the values that occur; a linear one that is so. */
+typedef enum bench_scale { BENCH_SCALE_RATES, BENCH_SCALE_SIZES, BENCH_SCALE_STEPS } bench_scale;
+
 /*
- * Points and lines over logarithmic axes. With `sizes` the horizontal axis is marked at the values that occur. Values
- * that are not above 0 are left out.
+ * Points and lines over a vertical axis that is logarithmic. Values that are not above 0 are left out, but for steps,
+ * which may be 0.
  */
-void bench_plot(lfuse__strbuf *b, const bench_labels *labels, const bench_series *series, int n, bool sizes);
+void bench_plot(lfuse__strbuf *b, const bench_labels *labels, const bench_series *series, int n, bench_scale scale);
 
 /* A labelled row: a value of each series, NAN where there is none. */
 typedef struct bench_row {
@@ -54,13 +57,16 @@ void bench_bars(lfuse__strbuf *b, const bench_labels *labels, const bench_row *r
 
 /* ---- what the figures are drawn of (plot.c) ---- */
 
-/* A logarithmic axis from pixel `from` to pixel `to`. */
+/* An axis from pixel `from` to pixel `to`, logarithmic unless it is linear. */
 typedef struct bench_axis {
     double low, high; /* of the values, with some room; low < high */
     double from, to;
+    bool linear;
 } bench_axis;
 
-/* Takes a value in; start with both ends NAN. Then the room is added. */
+/* Whether a value has a place on the axis. */
+bool bench_axis_has(const bench_axis *a, double value);
+/* Takes a value in; start with both ends NAN. Then the room is added: the factor's, and of a linear axis a little. */
 void bench_axis_take(bench_axis *a, double value);
 void bench_axis_widen(bench_axis *a, double factor);
 double bench_axis_at(const bench_axis *a, double value);

@@ -176,6 +176,35 @@ static lfuse_status add_first(bench_records *r, const bench_json_line *line, con
     return LFUSE_OK;
 }
 
+static bool same_epoch(const bench_epoch_record *a, const bench_epoch_record *b)
+{
+    return a->device == b->device && a->epoch == b->epoch && !strcmp(a->example, b->example) &&
+           !strcmp(a->network, b->network);
+}
+
+static lfuse_status add_epoch(bench_records *r, const bench_json_line *line, const source *from)
+{
+    bench_epoch_record x = {.device = 0};
+    int at = 0;
+    LFUSE__TRY(device_of(r, line, from, &x.device));
+    LFUSE__TRY(text_of(line, "example", true, &x.example));
+    LFUSE__TRY(text_of(line, "network", false, &x.network));
+    LFUSE__TRY(number_of(line, "epoch", &x.epoch));
+    LFUSE__TRY(number_of(line, "loss", &x.loss));
+    LFUSE__TRY(number_of(line, "accuracy", &x.accuracy));
+    LFUSE__TRY(number_of(line, "held_loss", &x.held_loss));
+    LFUSE__TRY(number_of(line, "held_accuracy", &x.held_accuracy));
+    if (isnan(x.epoch)) return lfuse__error(LFUSE_ERR_INVALID, "no member \"epoch\", a number");
+    while (at < r->nepochs && !same_epoch(&r->epochs[at], &x)) at++;
+    if (at == MOST_RESULTS) return lfuse__error(LFUSE_ERR_INVALID, "more than %d epochs", MOST_RESULTS);
+    if (at == r->nepochs) {
+        LFUSE__TRY(grow(&r->epochs, r->nepochs, sizeof x));
+        r->nepochs++;
+    }
+    r->epochs[at] = x;
+    return LFUSE_OK;
+}
+
 static lfuse_status add_line(bench_records *r, char *text, size_t length, source *from)
 {
     bench_json_line line;
@@ -186,6 +215,7 @@ static lfuse_status add_line(bench_records *r, char *text, size_t length, source
     if (!strcmp(type, "result")) return add_result(r, &line, from);
     if (!strcmp(type, "skipped")) return add_skipped(r, &line, from);
     if (!strcmp(type, "first")) return add_first(r, &line, from);
+    if (!strcmp(type, "epoch")) return add_epoch(r, &line, from);
     if (!strcmp(type, "choice")) return LFUSE_OK; /* of --check-choices, which the page does not show */
     return lfuse__error(LFUSE_ERR_INVALID, "no line has the type \"%.60s\"", type);
 }
@@ -290,8 +320,18 @@ static int by_problem(const void *a, const void *b)
     return order ? order : x->order - y->order;
 }
 
+static int by_epoch(const void *a, const void *b)
+{
+    const bench_epoch_record *x = a, *y = b;
+    int order = compare_names(x->example, y->example);
+    if (!order) order = compare_names(x->network, y->network);
+    if (!order) order = x->device - y->device;
+    return order ? order : (x->epoch > y->epoch) - (x->epoch < y->epoch);
+}
+
 void bench_records_sort(bench_records *r)
 {
+    if (r->nepochs) qsort(r->epochs, (size_t)r->nepochs, sizeof *r->epochs, by_epoch);
     if (r->nresults) qsort(r->results, (size_t)r->nresults, sizeof *r->results, by_problem);
 }
 
@@ -303,5 +343,6 @@ void bench_records_free(bench_records *r)
     free(r->results);
     free(r->skipped);
     free(r->first);
+    free(r->epochs);
     *r = (bench_records){0};
 }

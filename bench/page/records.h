@@ -37,13 +37,21 @@ typedef struct bench_first_record {
     double first_us, build_us, compiles;
 } bench_first_record;
 
+/* A training after so many epochs: its losses, and which part of the answers is right; NAN: not told. */
+typedef struct bench_epoch_record {
+    int device;
+    const char *example, *network;
+    double epoch, loss, accuracy, held_loss, held_accuracy; /* of what it learns from; held: of what it never saw */
+} bench_epoch_record;
+
 typedef struct bench_records {
-    int nfiles, ndevices, nresults, nskipped, nfirst;
+    int nfiles, ndevices, nresults, nskipped, nfirst, nepochs;
     char **files; /* contents, which the texts point into */
     bench_device_record *devices;
     bench_result_record *results;
     bench_skipped_record *skipped;
     bench_first_record *first;
+    bench_epoch_record *epochs;
 } bench_records;
 
 /*
@@ -51,7 +59,10 @@ typedef struct bench_records {
  * device that has no line of the type machine before it: the message begins with file and line.
  */
 lfuse_status bench_records_read(bench_records *r, const char *path);
-/* After the last file: tells devices apart by their labels; problems by name and size, variants as they were. */
+/*
+ * After the last file: tells devices apart by their labels; problems by name and size, variants as they were; epochs by
+ * example, network, device and number.
+ */
 void bench_records_label(bench_records *r);
 void bench_records_sort(bench_records *r);
 void bench_records_free(bench_records *r);

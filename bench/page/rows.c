@@ -41,7 +41,7 @@ static void draw_frame(lfuse__strbuf *b, const bench_labels *labels, const bench
 
 static void draw_dots(lfuse__strbuf *b, const bench_row *row, int n, const bench_axis *x, double y)
 {
-    bench_axis ends = {NAN, NAN, 0, 0};
+    bench_axis ends = {.low = NAN, .high = NAN};
     for (int i = 0; i < n; i++) bench_axis_take(&ends, row->values[i]);
     if (ends.low < ends.high) bench_svg_line(b, "link", bench_axis_at(x, ends.low), y, bench_axis_at(x, ends.high), y);
     for (int i = 0; i < n; i++)
@@ -60,7 +60,7 @@ void bench_dots(lfuse__strbuf *b, const bench_labels *labels, const bench_row *r
                 const char *const *names, int n)
 {
     lfuse__strbuf legend = LFUSE__STRBUF_INIT;
-    bench_axis x = {NAN, NAN, label_width(rows, nrows), WIDTH - RIGHT};
+    bench_axis x = {.low = NAN, .high = NAN, .from = label_width(rows, nrows), .to = WIDTH - RIGHT};
     double top = 14;
     for (int i = 0; i < n; i++) {
         const bench_series s = {.name = names[i], .style = i};
@@ -98,7 +98,7 @@ static void draw_bar(lfuse__strbuf *b, const bench_row *row, const bench_axis *x
 void bench_bars(lfuse__strbuf *b, const bench_labels *labels, const bench_row *rows, int nrows)
 {
     const double top = 8;
-    bench_axis x = {1, 1.1, label_width(rows, nrows), WIDTH - RIGHT - 44};
+    bench_axis x = {.low = 1, .high = 1.1, .from = label_width(rows, nrows), .to = WIDTH - RIGHT - 44};
     for (int r = 0; r < nrows; r++) bench_axis_take(&x, rows[r].values[0]);
     bench_axis_widen(&x, 1.05);
     bench_svg_begin(b, WIDTH, top + ROW * nrows + 52, labels->title);

@@ -2,7 +2,7 @@
 /*
  * Trains two small networks to read handwritten digits, from their first weights, on the device of choice:
  *
- *     train [--data FOLDER] [--device NAME|all] [--epochs N]
+ *     train [--data FOLDER] [--device NAME|all] [--epochs N] [--json FILE]
  *
  * A step (forward pass, loss, gradients, AdamW) is one plan, for whole batches and for the last one, which is smaller.
  */
@@ -14,6 +14,7 @@
 #include <time.h>
 
 #include "../digits/dataset.h"
+#include "lines.h"
 #include "network.h"
 
 enum { BATCHES = (DIGITS_TRAIN + BATCH - 1) / BATCH, STATES = 2 };
@@ -24,6 +25,7 @@ static double rate(int epochs, double step)
     return lfuse_schedule_cosine(0.01, 1e-4, 1, epochs / 3 * BATCHES, epochs * BATCHES, (int64_t)step);
 }
 
+static FILE *json; /* NULL: losses are printed alone */
 static digits held;
 static training_digits trained;
 
@@ -162,14 +164,26 @@ static lfuse_status evaluate(session *s, int set, score *result)
     return lfuse_stream_synchronize(s->stream);
 }
 
+/* Of an epoch, the scores of both sets. */
+static void print(const session *s, const lfuse_device_info *info, const char *device, int epoch, const score of[2])
+{
+    const double loss[] = {of[0].loss, of[1].loss};
+    const double accuracy[] = {(double)of[0].right / DIGITS_TRAIN, (double)of[1].right / DIGITS_HELD};
+    printf("%-12s %-20s %5d %12.8f %6lld %12.8f %6lld\n", device, s->net->name, epoch, of[0].loss,
+           (long long)of[0].right, of[1].loss, (long long)of[1].right);
+    if (json) write_epoch(json, info, s->net->name, epoch, loss, accuracy);
+}
+
 static lfuse_status train(session *s, const char *device, score *last)
 {
+    lfuse_device_info info;
     score of[2];
+    TRY(lfuse_device_get_info(s->device, &info));
+    if (json) write_machine(json, &info);
     for (int epoch = 0; epoch <= s->epochs; epoch++) {
         for (int k = 0; epoch && k < BATCHES; k++) TRY(make_step(s, k));
         for (int set = 0; set < 2; set++) TRY(evaluate(s, set, &of[set]));
-        printf("%-12s %-20s %5d %12.8f %6lld %12.8f %6lld\n", device, s->net->name, epoch, of[0].loss,
-               (long long)of[0].right, of[1].loss, (long long)of[1].right);
+        print(s, &info, device, epoch, of);
     }
     *last = of[1];
     return LFUSE_OK;
@@ -223,23 +237,41 @@ static int report_all(int epochs)
 
 static int usage(void)
 {
-    fputs("usage: train [--data FOLDER] [--device NAME|all] [--epochs N]\n", stderr);
+    fputs("usage: train [--data FOLDER] [--device NAME|all] [--epochs N] [--json FILE]\n", stderr);
     return 2;
+}
+
+/* Whether all lines are in the file. */
+static int close_json(const char *path)
+{
+    int failed = ferror(json);
+    if (fclose(json) || failed) {
+        fprintf(stderr, "%s: the losses could not be written\n", path);
+        return 0;
+    }
+    return 1;
 }
 
 int main(int argc, char **argv)
 {
-    const char *folder = ".", *device = "all";
+    const char *folder = ".", *device = "all", *lines = NULL;
     int epochs = 24;
     for (int i = 1; i < argc; i += 2) {
         if (i + 1 == argc) return usage();
         if (!strcmp(argv[i], "--data")) folder = argv[i + 1];
         else if (!strcmp(argv[i], "--device")) device = argv[i + 1];
         else if (!strcmp(argv[i], "--epochs")) epochs = atoi(argv[i + 1]);
+        else if (!strcmp(argv[i], "--json")) lines = argv[i + 1];
         else return usage();
     }
     if (digits_read(folder, &held, &trained)) return 1;
+    if (lines && !(json = fopen(lines, "w"))) {
+        perror(lines);
+        return 1;
+    }
     printf("%-12s %-20s %5s %12s %6s %12s %6s\n", "device", "network", "epoch", "train: loss", "right", "held: loss",
            "right");
-    return (strcmp(device, "all") ? report(device, epochs) : report_all(epochs)) ? 1 : 0;
+    int failures = strcmp(device, "all") ? report(device, epochs) : report_all(epochs);
+    if (json && !close_json(lines)) failures++;
+    return failures ? 1 : 0;
 }

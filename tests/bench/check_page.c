@@ -3,6 +3,7 @@
 #include "bench/page/page.h"
 
 #include <dirent.h>
+#include <math.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -11,6 +12,10 @@
 #include "common/base/error.h"
 #include "tests/bench/xml.h"
 #include "tests/support/main.h"
+
+#define EPOCH(name, network, epoch, more)                                                                              \
+    "{\"type\":\"epoch\",\"example\":\"train\",\"network\":\"" network "\",\"device\":\"" name "\",\"epoch\":" epoch  \
+    more "}\n"
 
 static long longest; /* line of the page that was got last */
 static char folder[64], path[96], second[96], out[96], page[128];
@@ -149,6 +154,50 @@ TEST(a_page_with_every_figure)
     free(text);
 }
 
+/* The points of the n-th line that is drawn, "x,y x,y ..."; how many they are. */
+static int points_of(const char *text, int n, double (*points)[2], int most)
+{
+    const char *at = text;
+    int count = 0;
+    for (int i = 0; i <= n && at; i++) {
+        at = strstr(at, "<polyline class=\"line");
+        at = at ? strstr(at, "points=\"") : NULL;
+        at = at ? at + strlen("points=\"") : NULL;
+    }
+    for (int length = 0; at && count < most; at += length, count++)
+        if (sscanf(at, " %lf,%lf%n", &points[count][0], &points[count][1], &length) != 2) break;
+    return count;
+}
+
+/* A figure for each network, a curve for each device and set. Epochs are put in order, and the last line counts. */
+TEST(losses_of_trainings)
+{
+    double p[8][2];
+    put(path, MACHINE("cuda:0", "GPU A") EPOCH("cuda:0", "relu", "10", ",\"loss\":0.1,\"held_loss\":1")
+        EPOCH("cuda:0", "relu", "0", ",\"loss\":7,\"accuracy\":0.125") EPOCH("cuda:0", "relu", "5", ",\"loss\":1")
+        EPOCH("cuda:0", "relu", "0", ",\"loss\":10,\"accuracy\":0.125") EPOCH("cuda:0", "<norm>", "1", ",\"loss\":3"));
+    put(second, MACHINE("cuda:1", "GPU B") EPOCH("cuda:1", "relu", "0", ",\"loss\":2")
+        EPOCH("cuda:1", "relu", "1", ",\"loss\":null,\"held_loss\":null"));
+    ck_assert_msg(report() == LFUSE_OK, "%s", lfuse_last_error());
+    char *text = get();
+    check_well_formed(text);
+    ck_assert_int_eq(count(text, "<svg "), 2);
+    ck_assert_int_eq(count(text, "<polyline class=\"line"), 4);
+    ck_assert_ptr_nonnull(strstr(text, "Losses of train, relu"));
+    ck_assert_ptr_nonnull(strstr(text, "Losses of train, &lt;norm&gt;"));
+    ck_assert_ptr_nonnull(strstr(text, ">GPU A, cuda, training</text>"));
+    ck_assert_ptr_nonnull(strstr(text, ">GPU A, cuda, held out</text>"));
+    ck_assert_ptr_null(strstr(text, "GPU B, cuda, held out"));
+    ck_assert_ptr_nonnull(strstr(text, "GPU A, cuda, training, epoch 0: loss 10, 12.5 % right"));
+    ck_assert_ptr_null(strstr(text, "loss 7"));
+    ck_assert_int_eq(points_of(text, 1, p, 8), 3); /* behind the one of <norm> */
+    ck_assert(fabs(p[0][0] + p[2][0] - 2 * p[1][0]) < 0.2 && p[0][0] < p[1][0]);   /* linear across, */
+    ck_assert(fabs(p[0][1] + p[2][1] - 2 * p[1][1]) < 0.2 && p[0][1] < p[1][1]);   /* logarithmic upwards */
+    ck_assert_ptr_nonnull(strstr(text, ">0</text>")); /* the start is marked */
+    ck_assert_ptr_null(strstr(text, "<summary>")); /* of results, which there are none of */
+    free(text);
+}
+
 TEST(contents_are_escaped)
 {
     put(path, MACHINE("cuda:0", "<script>alert('1')</script>&amp;]]>\\u0001\\uffff\\\"")
@@ -193,6 +242,9 @@ TEST(lines_that_are_wrong)
     check_refused(MACHINE("cuda:0", "A") RESULT("cuda:0", "a:1", "v", "-1", ""), ":2: member \"gpu_us\" is negative");
     check_refused(MACHINE("cuda:0", "A") "{\"type\":\"result\",\"case\":\"a\",\"variant\":\"v\",\"device\":\"cuda:0\"}",
                   ":2: no member \"ok\"");
+    check_refused(EPOCH("cuda:0", "n", "1", ",\"loss\":1"), ":1: device \"cuda:0\" has no line");
+    check_refused(MACHINE("cuda:0", "A") EPOCH("cuda:0", "n", "null", ""), ":2: no member \"epoch\", a number");
+    check_refused(MACHINE("cuda:0", "A") EPOCH("cuda:0", "n", "1", ",\"loss\":\"\""), ":2: member \"loss\" is no num");
     check_refused("{\"type\":\"machine\",\"device\":\"a\",\"backend\":\"b\"}\n", ":1: no member \"product\"");
     check_refused("{\"type\":\"machine\",\"device\":1}\n", ":1: member \"device\" is no text");
     check_refused("\x7f" "ELF", ":1: column 1: no JSON object");
