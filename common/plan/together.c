@@ -8,7 +8,7 @@
  * them, as another way would be measured, or declined, for each of them alone; and early_updates.c leaves them late.
  *
  * The pass leaves alone
- *  - a single product, and products whose sizes are not known;
+ *  - a product without another one of its sizes, whose tiles would be others, and products whose sizes are not known;
  *  - CPUs, whose kernels share out one product's work;
  *  - f16 and bf16, whose products on tensor cores nobody has measured so, and operands that are computed where they are
  *    read.
@@ -17,7 +17,7 @@
 
 #include "common/base/error.h"
 
-enum { WAVE = 2048, FEWEST = 2 };
+enum { WAVE = 2048 };
 
 static bool is_small(const lfuse__draft *d, const lfuse__node *product, lfuse_size k)
 {
@@ -29,7 +29,7 @@ static bool is_small(const lfuse__draft *d, const lfuse__node *product, lfuse_si
            (double)k * ((double)s[0] + (double)s[1]) <= (double)WAVE * (double)units;
 }
 
-/* Whether every kernel's reduction is the product itself. */
+/* Returns whether nothing of the region is a reduction. */
 static bool tail_is_pointwise(const lfuse__draft *d, int32_t node)
 {
     for (; node >= 0; node = d->nodes[node].next)
@@ -51,13 +51,33 @@ static bool can_be_late(const lfuse__draft *d, const lfuse__unit *u)
            is_small(d, product, left->shape[left->rank - 1]);
 }
 
+static bool same_sizes(const lfuse__draft *d, int32_t a, int32_t b)
+{
+    const lfuse__node *x = lfuse__draft_node(d, a), *y = lfuse__draft_node(d, b);
+    const lfuse__node *left = lfuse__draft_node(d, x->in[0]), *other = lfuse__draft_node(d, y->in[0]);
+
+    return x->shape[0] == y->shape[0] && x->shape[1] == y->shape[1] && left->shape[1] == other->shape[1];
+}
+
+/* Marks the products of unit `first` and of those behind it that are of its sizes, where there is one. */
+static void mark(lfuse__draft *d, int32_t first)
+{
+    const int32_t node = d->units[first].node;
+    int32_t u;
+
+    for (u = first + 1; u < d->nunits; u++) {
+        const lfuse__unit *unit = &d->units[u];
+        if (!can_be_late(d, unit) || d->nodes[unit->node].together || !same_sizes(d, node, unit->node)) continue;
+        d->nodes[node].together = d->nodes[unit->node].together = true;
+    }
+}
+
 lfuse_status lfuse__pass_together(lfuse__draft *d)
 {
-    int32_t u, count = 0;
+    int32_t u;
 
     if (d->disable & (LFUSE_NO_BUNDLES | LFUSE_NO_EPILOGUE) || !d->advice->has_tiles(d->facts)) return LFUSE_OK;
-    for (u = 0; u < d->nunits; u++) count += can_be_late(d, &d->units[u]);
-    for (u = 0; u < d->nunits && count >= FEWEST; u++)
-        if (can_be_late(d, &d->units[u])) d->nodes[d->units[u].node].together = true;
+    for (u = 0; u < d->nunits; u++)
+        if (can_be_late(d, &d->units[u]) && !d->nodes[d->units[u].node].together) mark(d, u);
     return LFUSE_OK;
 }

@@ -122,6 +122,20 @@ TEST(not_of_one)
     expect_none();
 }
 
+/* Two of unequal sizes keep the ways among which a measurement chooses. */
+TEST(not_of_unequal_sizes)
+{
+    const lfuse_plan_options options = {.effort = LFUSE_EFFORT_MEASURE};
+    lfuse__plan_body *made = NULL;
+
+    layers(1, LFUSE_F32, 64, 128);
+    lfuse_output(g, "dy", layer(1, lfuse_input(g, "e", F32(64, 256)), LFUSE_F32, 64, 256));
+    OK(lfuse__plan_make(g, &rig_facts, &lfuse__products_advice, &options, &made));
+    ck_assert_int_eq(made->nstages, 4);
+    for (int i = 0; i < made->nstages; i++) ck_assert_int_gt(made->stages[i].nalternatives, 1);
+    lfuse__plan_free(made);
+}
+
 TEST(not_of_f16)
 {
     layers(LAYERS, LFUSE_F16, 64, 128);
