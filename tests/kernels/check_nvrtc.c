@@ -346,7 +346,7 @@ TEST_LOOP(steps, 1, ARCHS)
 }
 
 /* NVRTC did not come to an end with those of several layers, whose addresses are among their argument words. */
-TEST_LOOP(steps_together, 1, ARCHS)
+TEST_LOOP(steps_together, 2, 3)
 {
     writer w = {.text = LFUSE__STRBUF_INIT, .facts = facts_items(true)};
     w.facts.steps = true;

@@ -18,7 +18,7 @@
 #include "tests/stub/stub.h"
 #include "tests/support/main.h"
 
-enum { GRAPHS = 150, MOST_DEVICES = 16, BATCH = 40, STUB_FACTOR = 10, MOST_REPORTS = 12 };
+enum { GRAPHS = 120, MOST_DEVICES = 16, BATCH = 40, STUB_FACTOR = 10, MOST_REPORTS = 12 };
 
 /* Graphs of one test: so few that none is silent for long, slow as a driver's compiler may be. */
 enum { DEVICE_BLOCK = 5, STUB_BLOCK = 5 * BATCH };
