@@ -5,7 +5,8 @@
  * among the others of the level. Of these go together
  *   - all of equal code, whatever their sizes;
  *   - unlike ones that are small: with the largest sizes they can have, each leaves part of the device without work
- *     (less than WAVE elements a compute unit), so that together they take as long as the longest and save launches.
+ *     (less than LFUSE__WAVE elements a compute unit), so that together they take as long as the longest and save
+ *     launches.
  *     The body of none is more than twice as long as that of another, which would take registers from it.
  * What runs late (LFUSE__PHASE_LATE) is one level: nobody reads what it computes. Of products those of equal code that
  * together.c has left there share a launch.
@@ -21,7 +22,6 @@
 #include "common/base/error.h"
 
 enum {
-    WAVE = 2048,
     SHORT = 16,    /* instructions that any body may have more than another */
     CODES = 8,     /* different ones in a bundle */
     VARIANTS = 4,  /* steps that may differ in constants alone: of more, these become numbers */
@@ -211,10 +211,10 @@ static bool is_small(const lfuse__draft *d, const lfuse__step *s)
     if (s->kind == LFUSE__STEP_GEMM) return false;
     for (i = 0; i < s->rank; i++) {
         lfuse__size_bounds(d->g, s->extents[i], &low, &high);
-        if (high < 0 || (high && elements > WAVE * units / (uint64_t)high)) return false;
+        if (high < 0 || (high && elements > LFUSE__WAVE * units / (uint64_t)high)) return false;
         elements *= (uint64_t)high;
     }
-    return elements <= WAVE * units;
+    return elements <= LFUSE__WAVE * units;
 }
 
 /* ---- constants that become numbers ---- */

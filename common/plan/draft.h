@@ -94,6 +94,9 @@ typedef enum lfuse__list_scope {
     LFUSE__SCOPE_LIST     /* once a list: reductions of lists of numbers, and functions of those */
 } lfuse__list_scope;
 
+/* Elements that a compute unit of a GPU works on at a time. Steps of fewer leave a part of the device without work. */
+enum { LFUSE__WAVE = 2048 };
+
 /* What is known of a node of the graph. */
 typedef struct lfuse__planned_node {
     /* Decisions, which hold for all rounds that follow. */

@@ -15,8 +15,6 @@
 
 #include "common/base/error.h"
 
-enum { WAVE = 2048 }; /* elements for each compute unit, as in bundle.c */
-
 /* Returns the sum over rows that is the only reduction of the region behind a product; -1: there is no such one. */
 static int32_t sum_of(const lfuse__draft *d, int32_t matmul, int32_t region)
 {
@@ -57,7 +55,7 @@ static bool fills_device(const lfuse__draft *d, const lfuse__node *product)
     const lfuse_size *s = product->shape;
 
     if (!lfuse__size_is_number(s[0]) || !lfuse__size_is_number(s[1])) return true;
-    return s[0] > 0 && s[1] > WAVE * units / s[0];
+    return s[0] > 0 && s[1] > LFUSE__WAVE * units / s[0];
 }
 
 /* Returns the operand of the sum, which the product shall store; -1: the sum stays with the product. */

@@ -4,7 +4,7 @@
  * optimizer's step in the epilogue. Nobody waits for them, so that they can run last, and there they are one level.
  *
  * What they multiply stays in scratch memory until then. So this pass takes those whose matrices are small: so many
- * elements as the device's work-items hold at a time. It leaves the library's own kernels as the only way to compute
+ * elements as a device holds at a time (LFUSE__WAVE). It leaves the library's own kernels as the only way to compute
  * them, as another way would be measured, or declined, for each of them alone; and early_updates.c leaves them late.
  *
  * The pass leaves alone
@@ -17,8 +17,6 @@
 
 #include "common/base/error.h"
 
-enum { WAVE = 2048 };
-
 static bool is_small(const lfuse__draft *d, const lfuse__node *product, lfuse_size k)
 {
     const int64_t units = d->facts->info.compute_units ? d->facts->info.compute_units : 1;
@@ -26,7 +24,7 @@ static bool is_small(const lfuse__draft *d, const lfuse__node *product, lfuse_si
 
     if (!lfuse__size_is_number(s[0]) || !lfuse__size_is_number(s[1]) || !lfuse__size_is_number(k)) return false;
     return s[0] > 0 && s[1] > 0 && k > 0 &&
-           (double)k * ((double)s[0] + (double)s[1]) <= (double)WAVE * (double)units;
+           (double)k * ((double)s[0] + (double)s[1]) <= (double)LFUSE__WAVE * (double)units;
 }
 
 /* Returns whether nothing of the region is a reduction. */
