@@ -438,6 +438,21 @@ CASE(few_long_rows, 0)
     h_output(h, "y", lfuse_softmax(x, 1, last), F32(2, 40001), PLAIN);
 }
 
+/* Sums that no launch takes by itself, some beside a small one: they share none. */
+CASE(long_sums_of_one_level, EXACT)
+{
+    static const int64_t lengths[] = {70001, 200000, 300, 65000};
+    static const int first[1] = {0};
+    char names[2][4];
+    for (int i = 0; i < 4; i++) {
+        snprintf(names[0], sizeof *names, "x%d", i);
+        snprintf(names[1], sizeof *names, "y%d", i);
+        h_output(h, names[1], lfuse_sum(h_input(h, names[0], F32(lengths[i]), PLAIN, NORMAL), 1, first, 0), LFUSE_F32, 0,
+                 NULL, PLAIN);
+    }
+    h_expect_same_bits(h);
+}
+
 CASE(few_long_columns, EXACT)
 {
     static const int first[1] = {0};

@@ -259,6 +259,31 @@ TEST_LOOP(a_sum_of_ten_million, 0, FORMS)
     ck_assert_float_eq(got, N % 3 == 1 ? -1 : N % 3 == 2 ? -1 : 0);
 }
 
+/* Long sums of equal code and a short one, of one level: the long ones take launches of their own. */
+TEST_LOOP(long_sums_of_one_level, 0, FORMS)
+{
+    enum { SUMS = 3 };
+    static const int64_t lengths[SUMS] = { 70001, 200000, 300 };
+    static const char *const names[2][SUMS] = { { "x0", "x1", "x2" }, { "y0", "y1", "y2" } };
+    lfuse_binding b[2 * SUMS];
+    lfuse_tensor *sums[SUMS];
+    int i;
+
+    in_form(_i);
+    for (i = 0; i < SUMS; i++) {
+        const lfuse_value x = lfuse_input(g, names[0][i], LFUSE_F32, 1, &lengths[i]);
+        lfuse_output(g, names[1][i], lfuse_sum(x, LFUSE_ALL_AXES, NULL, 0));
+        b[i] = lfuse_bind_tensor(names[0][i], waves(1, &lengths[i]));
+        b[SUMS + i] = lfuse_bind_tensor(names[1][i], sums[i] = tensor(0, NULL));
+    }
+    OK(lfuse_plan_run(plan_with(0), stream, b, 2 * SUMS));
+    for (i = 0; i < SUMS; i++) {
+        double sum = 0;
+        for (int64_t k = 0; k < lengths[i]; k++) sum += (double)wave(k);
+        ck_assert_msg(fabs((double)*values(sums[i]) - sum) < 1e-3, "%s: %g", names[1][i], (double)*values(sums[i]));
+    }
+}
+
 /* Rows of no elements: sums are 0, products 1; what has no value is refused before anything is launched. */
 TEST_LOOP(empty_rows, 0, FORMS)
 {

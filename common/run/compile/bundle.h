@@ -7,8 +7,8 @@
 
 /* A kernel that may share a launch with others. */
 typedef struct lfuse__sharer {
-    const lfuse__kernel_class *k; /* POINTWISE, ROWS or PRODUCT */
-    int launch, part;             /* the launch that it gets, and its part there: equal classes are one part */
+    const lfuse__kernel_class *k; /* POINTWISE, ROWS or PRODUCT; NULL: it shares none, long rows take two */
+    int launch, part;             /* the launch that it gets, and its part there: equal classes are one part. -1: none */
 } lfuse__sharer;
 
 /*
@@ -26,7 +26,8 @@ lfuse_status lfuse__bundle_of(const lfuse__facts *facts, const lfuse__sharer *sh
 bool lfuse__bundle_equal(const lfuse__bundle *a, const lfuse__bundle *b);
 /*
  * Fills in one of the classes that a child's kernel can have within the bounds of its sizes, when its tensors are
- * contiguous as declared: number `index`, or the last one where there are not so many. Returns how many there are.
+ * contiguous as declared: number `index`, or the last one where there are not so many. Returns how many there are; 0:
+ * the child shares no launch.
  */
 int lfuse__child_class(const lfuse__plan_body *plan, const lfuse__step *step, const lfuse__facts *facts, int index,
                        lfuse__sharer *sharer, lfuse__kernel_class *k);

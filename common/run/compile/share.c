@@ -103,7 +103,7 @@ int lfuse__child_class(const lfuse__plan_body *plan, const lfuse__step *step, co
     if (small) n = classes_of(plan, step, facts, false, classes);
     if (large) n += classes_of(plan, step, facts, true, classes + n);
     if (n) *k = classes[index < n ? index : n - 1];
-    sharer->k = k;
+    sharer->k = n ? k : NULL;
     return n;
 }
 
@@ -114,7 +114,10 @@ lfuse_status lfuse__bundle_share(const lfuse__facts *facts, lfuse__sharer *share
     int i, n = 0;
 
     if (!list) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%d kernels)", count);
-    for (i = 0; i < count && !status; i++) status = give_launch(list, &n, facts, &sharers[i]);
+    for (i = 0; i < count && !status; i++) {
+        sharers[i].launch = -1;
+        if (sharers[i].k) status = give_launch(list, &n, facts, &sharers[i]);
+    }
     free(list);
     if (!status) *launches = n;
     return status;

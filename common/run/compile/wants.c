@@ -201,7 +201,6 @@ static lfuse_status want_launches(lfuse__wants *w, const lfuse__step *step, int 
 
     for (i = 0; i < step->nchildren; i++) {
         n = lfuse__child_class(w->entry->plan, &step->children[i], w->facts, index, &sharers[i], &classes[i]);
-        if (!n) return LFUSE_OK; /* long rows alone: nothing that shares */
         if (n > *most) *most = n;
     }
     LFUSE__TRY(lfuse__bundle_share(w->facts, sharers, step->nchildren, &launches));
