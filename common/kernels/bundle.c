@@ -4,7 +4,7 @@
  * alone, as a block in which the words of the dialect that say where a group stands and what it is given are those of
  * the member whose turn it is.
  *
- * Argument words: work-groups of each member and what divides by that, where all have as many, else 0; first_[0 ...
+ * Argument words: work-groups of each member, where all have as many, else 0; what divides by that; first_[0 ...
  * members], the first work-group of each member over all parts and the end, two a word; then of each part the words
  * that its members have in common, and those of each member. An operand's word holds its address where the device has
  * addresses, else its offset and, in the highest byte, its slot. What a member's number picks is read from local memory
@@ -166,15 +166,6 @@ static lfuse_status pack_part(const lfuse__bundle *b, int i, const lfuse__bundle
     return LFUSE_OK;
 }
 
-/* n / each = n * factor >> shift for n < 2^31, as in layout.c. */
-static void pack_quotient(uint64_t each, uint64_t *words)
-{
-    int shift = 31;
-    while ((uint64_t)1 << (shift - 31) < each) shift++;
-    words[LFUSE__BUNDLE_EACH] = each | (((uint64_t)1 << shift) / each + 1) << 32;
-    words[LFUSE__BUNDLE_SHIFT] = (uint64_t)shift;
-}
-
 static lfuse_status pack_groups(const lfuse__bundle *b, const lfuse__bundle_member *members,
                                 lfuse__bundle_launch *launch)
 {
@@ -187,7 +178,10 @@ static lfuse_status pack_groups(const lfuse__bundle *b, const lfuse__bundle_memb
         if (launch->groups > LFUSE__GROUP_BOUND)
             return lfuse__error(LFUSE_ERR_UNSUPPORTED, "a bundle of more than %d work-groups", LFUSE__GROUP_BOUND);
     }
-    if (alike && launch->groups) pack_quotient(members[0].groups, launch->words);
+    if (alike && launch->groups) {
+        launch->words[LFUSE__BUNDLE_EACH] = members[0].groups;
+        launch->words[LFUSE__BUNDLE_BY_EACH] = lfuse__division32(members[0].groups);
+    }
     return LFUSE_OK;
 }
 

@@ -7,9 +7,9 @@
 
 enum {
     LFUSE__BUNDLE_SLOT_SHIFT = 56, /* of the slot in an operand's word */
-    LFUSE__BUNDLE_EACH = 0,  /* word: groups of each member, and the factor of the quotient by them */
-    LFUSE__BUNDLE_SHIFT = 1,
-    LFUSE__BUNDLE_FIRST = 2  /* first_ */
+    LFUSE__BUNDLE_EACH = 0,    /* word: groups of each member */
+    LFUSE__BUNDLE_BY_EACH = 1, /* lfuse__division32 of that */
+    LFUSE__BUNDLE_FIRST = 2    /* first_ */
 };
 
 /* Where the argument words of one part are. */

@@ -10,7 +10,7 @@
 #include "common/kernels/emit.h"
 #include "common/kernels/families.h"
 
-enum { LOCAL_LINES = 16, LINE = 128 };
+enum { LOCAL_LINES = 16, LINE = 128, NAME = 32 };
 
 /* One part being rewritten. */
 typedef struct rewriting {
@@ -19,9 +19,12 @@ typedef struct rewriting {
     const lfuse__bundle_place *at;
     const lfuse__facts *facts;
     int slots;
+    const char *address; /* the dialect's word for an address from an argument word */
     unsigned group, groups; /* work-items of a group; groups that a compute unit's registers suffice for, 0: no limit */
     int nlocals;
     char locals[LOCAL_LINES][LINE]; /* declarations that have to stand at the head of the kernel */
+    int number, nrenamed;           /* of the part; its names that those before it have, too, which get its number */
+    char renamed[LOCAL_LINES][NAME];
 } rewriting;
 
 static lfuse__expr word_text(const rewriting *r, int word)
@@ -50,8 +53,7 @@ static void put_buffer(const rewriting *r, int operand)
         return;
     }
     if (!r->slots) {
-        lfuse__strbuf_format(r->out, "%s(%s)", r->part->k.family == LFUSE__FAMILY_PRODUCT ? "MOVED_ADDRESS" : "ADDRESS",
-                             text.text);
+        lfuse__strbuf_format(r->out, "%s(%s)", r->address, text.text);
         return;
     }
     lfuse__strbuf_add(r->out, "(");
@@ -75,6 +77,13 @@ static lfuse_status unknown_text(const char *text)
     return lfuse__error(LFUSE_ERR_UNSUPPORTED, "a kernel text that no bundle can take, at \"%.40s\"", text);
 }
 
+static bool is_renamed(const rewriting *r, const char *name, size_t length)
+{
+    for (int i = 0; i < r->nrenamed; i++)
+        if (strlen(r->renamed[i]) == length && !memcmp(r->renamed[i], name, length)) return true;
+    return false;
+}
+
 /* One name of the text; `next` is what follows it. */
 static lfuse_status put_name(const rewriting *r, const char *name, size_t length, const char **next)
 {
@@ -92,6 +101,7 @@ static lfuse_status put_name(const rewriting *r, const char *name, size_t length
         *next += 2;
     } else {
         lfuse__strbuf_bytes(r->out, name, length);
+        if (is_renamed(r, name, length)) lfuse__strbuf_format(r->out, "_%d", r->number);
     }
     return LFUSE_OK;
 }
@@ -116,29 +126,43 @@ static lfuse_status rewrite_line(const rewriting *r, const char *text, const cha
     return LFUSE_OK;
 }
 
-/* Local memory is declared in the outermost block of a kernel; equal declarations of the parts are one. */
+/*
+ * Local memory is declared in the outermost block of a kernel. Equal declarations of the parts are one, of unlike ones
+ * of a name the later part's has another name.
+ */
 static bool is_local(const char *text)
 {
     while (*text == ' ') text++;
     return !strncmp(text, "TEAM", 4) || !strncmp(text, "LOCAL", 5) || !strncmp(text, "TILE_", 5);
 }
 
-static bool same_name(const char *a, const char *b)
+/* The name in LOCAL(<type>, <name>, <count>); false: it is no such line. */
+static bool name_of(const char *line, char name[NAME])
 {
-    char names[2][32] = {"", ""};
-    return sscanf(a, " LOCAL(%*[^,], %31[a-z0-9_]", names[0]) == 1 &&
-           sscanf(b, " LOCAL(%*[^,], %31[a-z0-9_]", names[1]) == 1 && !strcmp(names[0], names[1]);
+    return sscanf(line, " LOCAL(%*[^,], %31[a-z0-9_]", name) == 1;
+}
+
+static bool is_taken(const rewriting *r, const char *name)
+{
+    char kept[NAME];
+    for (int i = 0; i < r->nlocals; i++)
+        if (name_of(r->locals[i], kept) && !strcmp(kept, name)) return true;
+    return false;
 }
 
 static lfuse_status keep_local(rewriting *r, const char *line, size_t length)
 {
-    if (length >= LINE) return unknown_text(line);
-    for (int i = 0; i < r->nlocals; i++) {
+    char name[NAME];
+    for (int i = 0; i < r->nlocals; i++)
         if (strlen(r->locals[i]) == length && !memcmp(r->locals[i], line, length)) return LFUSE_OK;
-        if (same_name(r->locals[i], line))
-            return lfuse__error(LFUSE_ERR_UNSUPPORTED, "two kernels with local memory of unlike kinds share no launch");
+    if (length + NAME >= LINE || r->nlocals == LOCAL_LINES) return unknown_text(line);
+    if (name_of(line, name) && is_taken(r, name)) {
+        const int before = (int)(strstr(line, name) - line) + (int)strlen(name);
+        memcpy(r->renamed[r->nrenamed++], name, sizeof name);
+        snprintf(r->locals[r->nlocals++], LINE, "%.*s_%d%.*s", before, line, r->number, (int)length - before,
+                 line + before);
+        return LFUSE_OK;
     }
-    if (r->nlocals == LOCAL_LINES) return unknown_text(line);
     memcpy(r->locals[r->nlocals], line, length);
     r->locals[r->nlocals++][length] = '\0';
     return LFUSE_OK;
@@ -196,6 +220,8 @@ static lfuse_status put_part(rewriting *r, const lfuse__bundle *b, int i, const 
     lfuse_status status = lfuse__family_of(k)->emit(&text, "part", k, facts);
     r->part = &b->parts[i];
     r->at = &b->places[i];
+    r->number = i;
+    r->nrenamed = 0;
     if (b->nparts > 1 && i + 1 < b->nparts)
         lfuse__put(r->out, 1, "if (member_ < %d) {", b->places[i].first + b->parts[i].members);
     else
@@ -214,7 +240,8 @@ static void put_search(lfuse__strbuf *out, int members, const lfuse__facts *fact
     lfuse__put(out, 1, "const u32 unit_ = (u32)GROUP(), each_ = (u32)W(%d);", LFUSE__BUNDLE_EACH);
     lfuse__put(out, 1, "u32 member_ = 0, first_ = 0, size_ = each_;");
     lfuse__put(out, 1, "if (each_) {");
-    lfuse__put(out, 2, "member_ = DIV32(unit_, W(%d) >> 32, (u32)W(%d));", LFUSE__BUNDLE_EACH, LFUSE__BUNDLE_SHIFT);
+    lfuse__put(out, 2, "member_ = DIV32(unit_, (u32)W(%d), (u32)(W(%d) >> 32));", LFUSE__BUNDLE_BY_EACH,
+               LFUSE__BUNDLE_BY_EACH);
     lfuse__put(out, 2, "first_ = member_ * each_;");
     lfuse__put(out, 1, "} else {");
     lfuse__put(out, 2, "for (u32 end_ = %d; end_ - member_ > 1;) {", members);
@@ -245,8 +272,10 @@ static void put_head(lfuse__strbuf *out, const char *name, const rewriting *r, i
 static lfuse_status emit(lfuse__strbuf *out, const char *name, const lfuse__bundle *b, const lfuse__facts *facts)
 {
     lfuse__strbuf parts = LFUSE__STRBUF_INIT;
-    rewriting r = {.out = &parts, .facts = facts, .slots = lfuse__bundle_slots(b, facts)};
+    rewriting r = {.out = &parts, .facts = facts, .slots = lfuse__bundle_slots(b, facts), .address = "ADDRESS"};
     lfuse_status status = LFUSE_OK;
+    for (int i = 0; i < b->nparts; i++)
+        if (lfuse__family_of(&b->parts[i].k)->moves_addresses) r.address = "MOVED_ADDRESS";
     for (int i = 0; i < b->nparts && !status; i++) status = put_part(&r, b, i, facts);
     if (!status) status = lfuse__strbuf_check(&parts);
     if (!status) {

@@ -212,6 +212,12 @@ extern const double lfuse__zeros[LFUSE__ZEROS];
 void lfuse__rows_choose(const lfuse__facts *facts, uint64_t rows, uint64_t length, bool fixed,
                         lfuse__kernel_class *k);
 /*
+ * Chooses anew for a kernel that shares a launch, where the body has one sweep and rows of `length` elements are not too
+ * long: rows that PARTIAL would take by two launches, or GROUP by work-groups of other sizes than most kernels have, are
+ * those of a group of 256 each. Launches are shared by few rows, of small steps.
+ */
+void lfuse__rows_choose_shared(const lfuse__facts *facts, uint64_t length, lfuse__kernel_class *k);
+/*
  * Fills `forms` with a class for each mapping that lfuse__rows_choose can choose for rows[0] ... rows[1] rows of
  * length[0] ... length[1] elements. Returns how many, at most LFUSE__ROW_FORMS. A class of the form PARTIAL stands for
  * two kernels: the other one differs in the form FOLD.

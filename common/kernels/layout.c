@@ -79,6 +79,12 @@ static int ceil_log2(uint64_t d)
     return l;
 }
 
+uint64_t lfuse__division32(uint64_t d)
+{
+    const int shift = 31 + ceil_log2(d);
+    return (((uint64_t)1 << shift) / d + 1) | (uint64_t)shift << 32;
+}
+
 /*
  * n / d = n * magic >> (bits + l) for n < 2^bits, with l = ceil(log2 d) and magic = floor(2^(bits + l) / d) + 1, which
  * exceeds the exact factor by less than 2^-bits of itself. bits: 31, or 63.

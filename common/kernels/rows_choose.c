@@ -156,6 +156,18 @@ void lfuse__rows_choose(const lfuse__facts *facts, uint64_t rows, uint64_t lengt
         k->rows.residents = lfuse__rows_residents(&r, k->rows.held / LFUSE__ROW_VECTOR);
 }
 
+/* A group reads so many elements in some 5 us, which two launches take too. */
+enum { ONE_GROUP = 65536 };
+
+void lfuse__rows_choose_shared(const lfuse__facts *facts, uint64_t length, lfuse__kernel_class *k)
+{
+    lfuse__rows r;
+    const bool staged = k->rows.form == LFUSE__ROWS_PARTIAL && k->rows.team == LFUSE__TEAM;
+    const bool wide = k->rows.form == LFUSE__ROWS_GROUP && k->rows.team > LFUSE__GROUP;
+    if ((!staged && !wide) || length > ONE_GROUP || !traits_of(facts, k, &r).stages) return;
+    k->rows = (lfuse__row_mapping){.form = LFUSE__ROWS_GROUP, .team = LFUSE__GROUP};
+}
+
 static bool same(const lfuse__row_mapping *a, const lfuse__row_mapping *b)
 {
     return a->form == b->form && a->team == b->team && a->held == b->held && a->whole == b->whole;

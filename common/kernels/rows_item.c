@@ -191,13 +191,15 @@ static void put_segment(const void *context, int which, int indent)
         {"LOAD", put_loaded, LOAD},                     {"ELEMENTS", put_elements, 0},
         {NULL, NULL, 0},
     };
-    const lfuse__rows *r = ((const lfuse__rows_file *)context)->r;
+    const lfuse__rows_file *f = context;
+    const lfuse__rows *r = f->r;
     const int n = sharers(r);
     int halvings = 0;
     (void)which;
     while (1 << halvings < n) halvings++;
     const lfuse__parameter parameters[] = {
         {"SHARERS", .number = n}, {"SHARED", .number = n > 1}, {"HALVINGS", .number = halvings},
+        {"ALONE", .number = partial(r) || f->sweep == r->nsweeps - 1},
         {"WIDTH", .number = LFUSE__GROUP / n}, {"DEEP", .number = is_deep(r)}, {NULL},
     };
     lfuse__rows_put_file(context, indent, lfuse__text_rows_item_segment, parameters, places);

@@ -238,7 +238,9 @@ void lfuse__rows_emit_team(lfuse__rows *r, const char *name)
 
     team_init(&t, r);
     const lfuse__parameter own[] = {
-        {"NAME", .word = name}, {"BY_ACCESS", .number = !t.group || lfuse__team_holds(&t, LFUSE__HOLD_AHEAD)}, {NULL},
+        {"NAME", .word = name},
+        {"BY_ACCESS", .number = !t.group || (t.streams && r->nsweeps == 1) || lfuse__team_holds(&t, LFUSE__HOLD_AHEAD)},
+        {NULL},
     };
     if (!t.group && !t.partial) find_early(r);
     lfuse__put_powers(r->t.out, r->t.k->body);

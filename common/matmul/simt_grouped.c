@@ -53,7 +53,9 @@ lfuse_status lfuse__simt_grouped_emit(lfuse__strbuf *out, const char *name, cons
     lfuse__grouped_put_head(&t.t, &t.l, c, rows, columns);
     put_vectors(&t);
     lfuse__put(out, 2, "const u32 m = (u32)OF_(%d), n = (u32)OF_(%d), k = (u32)OF_(%d);", t.l.m, t.l.n, t.l.k);
-    lfuse__tiles_put_band_of(&t, 2, "(u32)number", "(u32)blocks_down", "(u32)blocks_across");
+    lfuse__tiles_put_band_of(&t, 2, "(u32)number", "(u32)blocks_down", "(u32)blocks_across",
+                             lfuse__expression("(u32)number / ((u32)blocks_across * %d)", LFUSE__TILES_BAND).text,
+                             "in_band / high");
     lfuse__put(out, 2, "const u32 first = 0, last = k / %d + (k %% %d != 0);", p->depth, p->depth);
     lfuse__tiles_put_sums(&t, 0, 2);
     lfuse__put(out, 2, "const int vectors = %s(%d) >> 2 & 1;", t.l.word, t.l.own + LFUSE__TILES_VECTORS);

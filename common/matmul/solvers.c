@@ -92,6 +92,7 @@ static int words(const lfuse__kernel_class *k)
 }
 
 const lfuse__kernel_family lfuse__family_product = {
+    .counted = true, .moves_addresses = true,
     .words = words, .emit = lfuse__product_emit, .key = key, .pack = lfuse__product_pack, .warm_up = warm_up,
     .buffers = lfuse__kernel_buffers, .launches = true, .late = "a product of these sizes",
 };

@@ -54,11 +54,11 @@ void lfuse__tiles_put_items(const void *context, int which, int indent)
 }
 
 void lfuse__tiles_put_band_of(const lfuse__tiles *t, int indent, const char *number, const char *tiles_down,
-                              const char *tiles_across)
+                              const char *tiles_across, const char *by_band, const char *by_high)
 {
     const lfuse__parameter parameters[] = {
         {"NUMBER", .word = number}, {"TILES_DOWN", .word = tiles_down}, {"TILES_ACROSS", .word = tiles_across},
-        {"BAND", .number = LFUSE__TILES_BAND}, {NULL},
+        {"BAND", .number = LFUSE__TILES_BAND}, {"BY_BAND", .word = by_band}, {"BY_HIGH", .word = by_high}, {NULL},
     };
 
     lfuse__put_text(t->t.out, indent, lfuse__text_gemm_band, parameters, NULL, NULL);
@@ -66,8 +66,14 @@ void lfuse__tiles_put_band_of(const lfuse__tiles *t, int indent, const char *num
 
 void lfuse__tiles_put_band(const void *context, int which, int indent)
 {
+    const lfuse__tiles *t = context;
+    const int by_band = t->l.own + LFUSE__TILES_BY_BAND, by_high = t->l.own + LFUSE__TILES_BY_HIGH;
+
     (void)which;
-    lfuse__tiles_put_band_of(context, indent, "number", "tiles_down", "tiles_across");
+    lfuse__tiles_put_band_of(t, indent, "number", "tiles_down", "tiles_across",
+                             lfuse__expression("DIV32(number, (u32)W(%d), (u32)(W(%d) >> 32))", by_band, by_band).text,
+                             lfuse__expression("DIV32(in_band, (u32)W(%d), (u32)(W(%d) >> 32))", by_high,
+                                               by_high).text);
 }
 
 static void put_operands(const void *context, int which, int indent)
@@ -87,10 +93,12 @@ void lfuse__tiles_put_schedule(const void *context, int which, int indent)
     const int own = t->l.own;
     const lfuse__parameter parameters[] = {
         {"DEPTH", .number = t->p->depth}, {"BATCHED", .number = t->l.batch >= 0},
+        {"SPLIT", .number = t->p->split == LFUSE__SPLIT_K},
         {"STREAM_K", .number = t->p->split == LFUSE__SPLIT_STREAM_K}, {"COLUMN_SUMS", .number = t->p->column_sums},
         {"M", .number = t->l.m}, {"N", .number = t->l.n}, {"K", .number = t->l.k},
         {"DOWN", .number = own + LFUSE__TILES_DOWN}, {"ACROSS", .number = own + LFUSE__TILES_ACROSS},
         {"PARTS", .number = own + LFUSE__TILES_PARTS}, {"SHARED", .number = own + LFUSE__TILES_SHARED},
+        {"BY_PARTS", .number = own + LFUSE__TILES_BY_PARTS},
         {"APART", .number = own + LFUSE__TILES_APART}, {NULL},
     };
 
@@ -172,6 +180,10 @@ lfuse_status lfuse__tiles_pack(const lfuse__kernel_class *c, const lfuse__facts 
     own[LFUSE__TILES_ACROSS] = (uint64_t)found.across;
     own[LFUSE__TILES_PARTS] = (uint64_t)(shared ? found.workers : found.parts);
     own[LFUSE__TILES_SHARED] = (uint64_t)found.shared;
+    own[LFUSE__TILES_BY_BAND] = lfuse__division32((uint64_t)found.across * LFUSE__TILES_BAND);
+    own[LFUSE__TILES_BY_HIGH] = lfuse__division32(found.down % LFUSE__TILES_BAND
+                                                      ? (uint64_t)(found.down % LFUSE__TILES_BAND) : 1);
+    own[LFUSE__TILES_BY_PARTS] = lfuse__division32(own[LFUSE__TILES_PARTS]);
     if (p->column_sums) own[LFUSE__TILES_APART] = (uint64_t)lfuse__tiles_apart(p, g->extents[0]);
     own[LFUSE__TILES_VECTORS] = (uint64_t)matrix_aligned(c, g, LFUSE__PRODUCT_A) |
                                 (uint64_t)matrix_aligned(c, g, LFUSE__PRODUCT_B) << 1 |

@@ -256,6 +256,19 @@ void case_bundles(rig *r)
     share_equal(&c, &facts);
     if (lfuse__single(&facts) == facts.vector_lanes) run(r, &c);
     else refuse(&c, &facts);
+    if (!lfuse__single(&facts)) { /* each has local memory of one name, and of other sizes */
+        static sample sum, columns;
+        sample_rows(&sum, ROW_SUM, LFUSE_F32);
+        sum.k.rows = (lfuse__row_mapping){.form = LFUSE__ROWS_GROUP, .team = LFUSE__GROUP};
+        sample_rows(&columns, ROW_SUM, LFUSE_F32);
+        sample_rows_inner(&columns, LFUSE__STRIDE_ANY);
+        columns.k.rows = (lfuse__row_mapping){.form = LFUSE__ROWS_ITEM, .team = 32};
+        c = (bundle_case){.name = "locals"};
+        add_part(&c, &sum.k, sum.of_row, 2, 3, 1500);
+        add_part(&c, &columns.k, columns.of_row, 2, 20, 96);
+        share_equal(&c, &facts);
+        run(r, &c);
+    }
     if (r->facts.info.max_argument_bytes < 4096) return;
     c = (bundle_case){.name = "many", .numbers = {0.5, 0.25}};
     add_part(&c, &fused.k, NULL, 45, 3, 64);

@@ -226,9 +226,36 @@ TEST(values_of_rows_are_stored_behind_a_barrier)
         make_row_update(&s, wanted[i].load, wanted[i].other);
         s.k.rows = (lfuse__row_mapping){.form = LFUSE__ROWS_GROUP, .team = LFUSE__GROUP};
         OK(lfuse__family_rows.emit(&text, "k", &s.k, &facts));
-        ck_assert_int_eq(count_of(text.data, "SYNC_MEMORY();"), wanted[i].barriers);
+        /* There is a loop for operands in vectors, and one for others. */
+        ck_assert_int_eq(count_of(text.data, "SYNC_MEMORY();"), 2 * wanted[i].barriers);
         lfuse__strbuf_free(&text);
     }
+}
+
+/* Rows that share a launch take one, unless they are long; what takes one as it is stays. */
+TEST(rows_that_share_a_launch)
+{
+    static const struct {
+        uint64_t rows, length;
+        lfuse__row_form alone, shared;
+    } wanted[] = {{1, 65536, LFUSE__ROWS_PARTIAL, LFUSE__ROWS_GROUP}, {1, 65537, LFUSE__ROWS_PARTIAL, LFUSE__ROWS_PARTIAL},
+                  {1, 20000, LFUSE__ROWS_GROUP, LFUSE__ROWS_GROUP}, {1, 100, LFUSE__ROWS_TEAM, LFUSE__ROWS_TEAM}};
+    const lfuse__facts facts = gpu();
+    for (int i = 0; i < (int)(sizeof wanted / sizeof *wanted); i++) {
+        sample s;
+        sample_rows(&s, ROW_SUM, LFUSE_F32);
+        lfuse__rows_choose(&facts, wanted[i].rows, wanted[i].length, false, &s.k);
+        ck_assert_int_eq(s.k.rows.form, wanted[i].alone);
+        lfuse__rows_choose_shared(&facts, wanted[i].length, &s.k);
+        ck_assert_int_eq(s.k.rows.form, wanted[i].shared);
+        if (wanted[i].shared == LFUSE__ROWS_GROUP) ck_assert_int_eq(s.k.rows.team, LFUSE__GROUP);
+    }
+    sample s;
+    sample_rows(&s, ROW_SUM, LFUSE_F32);
+    sample_rows_inner(&s, LFUSE__STRIDE_ANY);
+    lfuse__rows_choose(&facts, 64, 8192, false, &s.k);
+    lfuse__rows_choose_shared(&facts, 8192, &s.k);
+    ck_assert_int_eq(s.k.rows.form, LFUSE__ROWS_PARTIAL);
 }
 
 /* Sums of columns on 100 compute units: enough work-items for the device, first as neighbours that read one line. */

@@ -417,13 +417,23 @@ static void step_class(sample *s)
     sample_store(s, sample_apply(s, LFUSE__OP_sub, f32, sample_load(s, W), x), NEW_W);
 }
 
-/* Such steps of several layers in one launch. */
+/* Such steps of several layers in one launch, where groups are of as many work-items with a long sum and sums of columns. */
 static void layers_emit(lfuse__strbuf *out, const char *name, const lfuse__kernel_class *k, const lfuse__facts *facts)
 {
-    lfuse__bundle_part part = {.k = *k, .members = 5};
+    enum { SUM_OF_ALL, SUM_OF_COLUMNS, PRODUCT, PARTS };
+    lfuse__bundle_part parts[PARTS] = {{.members = 1}, {.members = 5}, {.k = *k, .members = 5}};
+    const int first = lfuse__tiles_threads(&k->product) == LFUSE__GROUP ? 0 : PRODUCT;
     lfuse__bundle *b;
-    memset(part.differs, 0xff, sizeof part.differs);
-    OK(lfuse__bundle_create(1, &part, &b));
+    sample sums[PRODUCT];
+    for (int i = 0; i < PRODUCT; i++) {
+        sample_rows(&sums[i], ROW_SUM, LFUSE_F32);
+        if (i == SUM_OF_COLUMNS) sample_rows_inner(&sums[i], LFUSE__STRIDE_ANY);
+        lfuse__rows_choose(facts, i == SUM_OF_COLUMNS ? 1024 : 1, i == SUM_OF_COLUMNS ? 64 : 65536, false, &sums[i].k);
+        lfuse__rows_choose_shared(facts, 65536, &sums[i].k);
+        parts[i].k = sums[i].k;
+    }
+    for (int i = 0; i < PARTS; i++) memset(parts[i].differs, 0xff, sizeof parts[i].differs);
+    OK(lfuse__bundle_create(PARTS - first, parts + first, &b));
     OK(lfuse__bundle_emit(out, name, b, facts));
     lfuse__bundle_destroy(b);
 }

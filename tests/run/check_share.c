@@ -424,8 +424,11 @@ static void take_group_class(const parts *p, int i, lfuse__sharer *s, lfuse__ker
     ck_abort_msg("no work-group a row among %d classes", n);
 }
 
-/* Texts that cannot be one, here for local memory of unlike types: no launch is shared, and nothing is refused. */
-TEST(unlike_local_memory)
+/*
+ * Local memory of unlike types is each part's own. Texts that cannot be one, here for groups of unlike sizes, share no
+ * launch, and nothing is refused.
+ */
+TEST(unlike_texts)
 {
     lfuse__kernel_class classes[2];
     lfuse__sharer sharers[2];
@@ -448,6 +451,10 @@ TEST(unlike_local_memory)
         sharers[i].launch = 0, sharers[i].part = i;
     }
     lfuse__error(LFUSE_ERR_INVALID, "what was there before");
+    OK(lfuse__bundle_of(facts, sharers, 2, 0, &b));
+    ck_assert_ptr_nonnull(b);
+    lfuse__bundle_destroy(b);
+    classes[1].rows.team *= 2;
     OK(lfuse__bundle_of(facts, sharers, 2, 0, &b));
     ck_assert_ptr_null(b);
     ck_assert_str_eq(lfuse_last_error(), "what was there before");

@@ -13,7 +13,6 @@ enum { MOST_PARTS = 32 };
 typedef struct shared {
     unsigned group;
     int members, nparts, words, operands; /* operands: of the kernel with most */
-    bool local;                           /* a part has local memory of its own kind */
     const lfuse__kernel_class *parts[MOST_PARTS];
 } shared;
 
@@ -23,11 +22,6 @@ static bool has_room(const shared *l, const lfuse__facts *facts, const lfuse__sh
     const int operands = s->k->noperands > l->operands ? s->k->noperands : l->operands;
 
     return lfuse__bundle_fits(facts, l->members + 1, l->words + lfuse__bundle_class_words(s->k), operands);
-}
-
-static bool has_local(const lfuse__sharer *s)
-{
-    return s->k->family == LFUSE__FAMILY_ROWS && s->k->rows.form == LFUSE__ROWS_GROUP;
 }
 
 static int part_of(const shared *l, const lfuse__kernel_class *k)
@@ -41,10 +35,7 @@ static int part_of(const shared *l, const lfuse__kernel_class *k)
 
 static bool may_join(const shared *l, const lfuse__facts *facts, const lfuse__sharer *s, unsigned group)
 {
-    const int part = part_of(l, s->k);
-
-    if (l->group != group || !has_room(l, facts, s)) return false;
-    return part < l->nparts || (part < MOST_PARTS && !(l->local && has_local(s)));
+    return l->group == group && part_of(l, s->k) < MOST_PARTS && has_room(l, facts, s);
 }
 
 static void join(shared *l, lfuse__sharer *s)
@@ -52,7 +43,6 @@ static void join(shared *l, lfuse__sharer *s)
     s->part = part_of(l, s->k);
     if (s->part == l->nparts) l->parts[l->nparts++] = s->k;
     if (s->k->noperands > l->operands) l->operands = s->k->noperands;
-    l->local = l->local || has_local(s);
     l->words += lfuse__bundle_class_words(s->k);
     l->members++;
 }
@@ -80,6 +70,7 @@ static int classes_of(const lfuse__plan_body *plan, const lfuse__step *step, con
                       lfuse__kernel_class *classes)
 {
     lfuse__kernel_class wanted[LFUSE__WANTED_MAX];
+    uint64_t rows[2], length[2];
     int i, n, kept = 0;
 
     lfuse__step_classes(plan, step, index64, wanted);
@@ -87,8 +78,11 @@ static int classes_of(const lfuse__plan_body *plan, const lfuse__step *step, con
     if (classes[0].family == LFUSE__FAMILY_PRODUCT) return lfuse__step_product_whole(plan, step, facts, classes);
     if (classes[0].family != LFUSE__FAMILY_ROWS) return 1;
     n = lfuse__row_classes(plan, step, facts, &wanted[0], classes);
-    for (i = 0; i < n; i++)
+    lfuse__row_bounds(plan, step, rows, length);
+    for (i = 0; i < n; i++) {
+        lfuse__rows_choose_shared(facts, length[1], &classes[i]);
         if (!lfuse__rows_staged(&classes[i].rows)) classes[kept++] = classes[i];
+    }
     return kept;
 }
 

@@ -69,17 +69,29 @@ static lfuse_status want_chosen(lfuse__wants *w, const lfuse__step *step, const 
         }
 }
 
+/* Returns whether long rows of a launch's part take several launches of their own, of which this is the class of one. */
+static bool stays_staged(const lfuse__facts *facts, const lfuse__kernel_class *k, uint64_t length)
+{
+    lfuse__kernel_class c = *k;
+
+    if (c.rows.form == LFUSE__ROWS_FOLD) c.rows.form = LFUSE__ROWS_PARTIAL;
+    lfuse__rows_choose_shared(facts, length, &c);
+    return lfuse__rows_staged(&c.rows);
+}
+
 /* Of the forms that sizes may ask for all, or those with several launches. */
 static lfuse_status want_forms(lfuse__wants *w, const lfuse__step *step, const lfuse__kernel_class *k, bool staged)
 {
     lfuse__kernel_class *classes = malloc(LFUSE__ROW_CLASSES * sizeof *classes);
     lfuse_status status = LFUSE_OK;
+    uint64_t rows[2], length[2];
     int i, count;
 
     if (!classes) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%d classes)", LFUSE__ROW_CLASSES);
+    lfuse__row_bounds(w->entry->plan, step, rows, length);
     count = lfuse__row_classes(w->entry->plan, step, w->facts, k, classes);
     for (i = 0; i < count && !status; i++)
-        if (!staged || lfuse__rows_staged(&classes[i].rows)) status = want_once(w->entry, &classes[i]);
+        if (!staged || stays_staged(w->facts, &classes[i], length[1])) status = want_once(w->entry, &classes[i]);
     free(classes);
     return status;
 }

@@ -61,13 +61,10 @@ static uint64_t work(const lfuse__kernel_op *m)
     return product ? product : 1;
 }
 
-/*
- * Where a member's number of groups is a bound and no count of what there is to do: the bound; else 0. Each group of a
- * product has a tile.
- */
+/* Where a member's number of groups is a bound and no count of what there is to do: the bound; else 0. */
 static double bound_of(const lfuse_instance *in, const lfuse__kernel_op *m)
 {
-    if (m->k.family == LFUSE__FAMILY_PRODUCT) return 0;
+    if (lfuse__family_of(&m->k)->counted) return 0;
     if (in->facts->elementwise_groups) return in->facts->elementwise_groups;
     if (m->k.family != LFUSE__FAMILY_ROWS || m->k.rows.form != LFUSE__ROWS_TEAM) return 0;
     return (double)lfuse__rows_bound(in->facts, &m->k);
@@ -86,7 +83,7 @@ static void share_groups(const lfuse_instance *in, lfuse__bundle_op *op)
 
     for (i = 0; i < op->nmembers; i++) {
         op->groups[i] = op->members[i] ? op->members[i]->packed.groups : 0;
-        if (op->members[i]) all += (double)work(op->members[i]);
+        if (op->members[i] && !lfuse__family_of(&op->members[i]->k)->counted) all += (double)work(op->members[i]);
     }
     for (i = 0; i < op->nmembers; i++) {
         const double bound = op->groups[i] ? bound_of(in, op->members[i]) : 0;

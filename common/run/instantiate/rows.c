@@ -48,6 +48,8 @@ lfuse_status lfuse__row_choose(const lfuse__instantiation *ctx, const lfuse__ste
 
     if (!family->choose) return LFUSE_OK;
     family->choose(in->facts, (uint64_t)l->rows, (uint64_t)l->length, lfuse__row_length_fixed(in->body, step), k);
+    if (k->family == LFUSE__FAMILY_ROWS && ctx->may_share_launch)
+        lfuse__rows_choose_shared(in->facts, (uint64_t)l->length, k);
     if (k->family != LFUSE__FAMILY_ROWS || !ctx->has_next || !too_few(in, l, k)) return LFUSE_OK;
     return lfuse__error(LFUSE_ERR_UNSUPPORTED, "%" PRId64 " rows of %" PRId64 " elements would keep few of %u compute "
                         "units busy", l->rows, l->length, in->facts->info.compute_units);
