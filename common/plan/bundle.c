@@ -9,7 +9,8 @@
  *     launches.
  *     The body of none is more than twice as long as that of another, which would take registers from it.
  * What runs late (LFUSE__PHASE_LATE) is one level: nobody reads what it computes. Of products those of equal code that
- * together.c has left there share a launch.
+ * together.c has left there share a launch. Where these leave part of the device without work too, the small steps share
+ * it with them; in the kernel of larger ones they would take registers from what most groups do.
  * Constants are code, but where many steps differ in nothing else: those constants become numbers that are given with
  * the launch, so that compiling does not take longer the more steps there are.
  * A stage with several alternatives stays by itself: what of it runs is known when sizes are.
@@ -200,21 +201,26 @@ static bool can_be_child(const lfuse__draft *d, int stage)
     }
 }
 
-/* Products are not: unlike ones would have unlike tiles. */
-static bool is_small(const lfuse__draft *d, const lfuse__step *s)
+/* Returns whether `count` steps like this one leave part of the device without work. */
+static bool are_small(const lfuse__draft *d, const lfuse__step *s, int count)
 {
     const uint64_t units = d->facts->info.compute_units ? d->facts->info.compute_units : 1;
-    uint64_t elements = 1;
+    uint64_t elements = (uint64_t)count;
     int64_t low, high;
     int i;
 
-    if (s->kind == LFUSE__STEP_GEMM) return false;
     for (i = 0; i < s->rank; i++) {
         lfuse__size_bounds(d->g, s->extents[i], &low, &high);
         if (high < 0 || (high && elements > LFUSE__WAVE * units / (uint64_t)high)) return false;
         elements *= (uint64_t)high;
     }
     return elements <= LFUSE__WAVE * units;
+}
+
+/* Products are not: unlike ones would have unlike tiles. */
+static bool is_small(const lfuse__draft *d, const lfuse__step *s)
+{
+    return s->kind != LFUSE__STEP_GEMM && are_small(d, s, 1);
 }
 
 /* ---- constants that become numbers ---- */
@@ -340,27 +346,42 @@ static int by_stage(const void *a, const void *b)
     return compare(((const item *)a)->stage, ((const item *)b)->stage);
 }
 
+static bool is_product(const item *x)
+{
+    return step_of(x->plan, x->stage)->kind == LFUSE__STEP_GEMM;
+}
+
+/* Products last: they have groups enough to keep the device busy while one of the others is still at work. */
+static int by_start(const void *a, const void *b)
+{
+    const int order = compare(is_product(a), is_product(b));
+
+    return order ? order : by_stage(a, b);
+}
+
 /* Moves the items' steps into a step at the place of the first of them. The other stages are left empty. */
 static lfuse_status make(lfuse__draft *d, item *items, int count)
 {
     lfuse__plan_body *p = d->out;
     lfuse__step *children, *step;
-    int i;
+    int i, first;
 
     if (count < 2) return LFUSE_OK;
     qsort(items, (size_t)count, sizeof *items, by_stage);
+    first = items[0].stage;
+    qsort(items, (size_t)count, sizeof *items, by_start);
     children = calloc((size_t)count, sizeof *children);
     if (!children) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory while a plan was made (%d steps)", count);
     for (i = 0; i < count; i++) {
         step = step_of(p, items[i].stage);
         children[i] = *step;
         memset(step, 0, sizeof *step);
-        if (!i) continue;
+        if (items[i].stage == first) continue;
         free(step);
         free(p->stages[items[i].stage].alternatives);
         p->stages[items[i].stage] = (lfuse__stage){ .nalternatives = 0 };
     }
-    step = step_of(p, items[0].stage);
+    step = step_of(p, first);
     step->kind = LFUSE__STEP_BUNDLE;
     step->prepare = children[0].prepare;
     step->nchildren = count;
@@ -397,8 +418,11 @@ static int by_length(const void *a, const void *b)
     return order ? order : by_item(a, b);
 }
 
-/* The small ones, in groups of equal code, after each other. */
-static lfuse_status join_small(lfuse__draft *d, item *items, int count)
+/*
+ * The small ones, in groups of equal code, after each other; the first bundle takes the products too. products[] has
+ * room for all items.
+ */
+static lfuse_status join_small(lfuse__draft *d, item *items, int count, item *products, int nproducts)
 {
     int start = 0, i, end, codes;
     bool small;
@@ -409,29 +433,42 @@ static lfuse_status join_small(lfuse__draft *d, item *items, int count)
             end = equals(items, count, i, &small);
             if (codes && (end - start > CHILDREN || !alike(&items[start], &items[i]))) break;
         }
-        LFUSE__TRY(make(d, items + start, i - start));
+        if (start) {
+            LFUSE__TRY(make(d, items + start, i - start));
+        } else {
+            memcpy(products + nproducts, items, (size_t)i * sizeof *items);
+            LFUSE__TRY(make(d, products, nproducts + i));
+        }
         start = i;
     }
-    return LFUSE_OK;
+    return count ? LFUSE_OK : make(d, products, nproducts);
 }
 
-/* Equal ones that are not all small become bundles of their own; the others are moved to the front. */
+/*
+ * Equal ones that are not all small become bundles of their own, but for the first products that together leave part of
+ * the device without work; the others are moved to the front.
+ */
 static lfuse_status join(lfuse__draft *d, item *items, int count)
 {
-    int start, end, left = 0;
+    item *products = lfuse__arena_array(&d->round, (size_t)count, sizeof *products);
+    int start, end, left = 0, nproducts = 0;
     bool small;
 
+    if (!products) return LFUSE_ERR_MEMORY;
     qsort(items, (size_t)count, sizeof *items, by_item);
     for (start = 0; start < count; start = end) {
         end = equals(items, count, start, &small);
-        if (!small) {
+        if (is_product(&items[start]) && !nproducts && are_small(d, step_of(d->out, items[start].stage), end - start)) {
+            nproducts = end - start;
+            memcpy(products, items + start, (size_t)nproducts * sizeof *items);
+        } else if (!small) {
             LFUSE__TRY(make(d, items + start, end - start));
-            continue;
+        } else {
+            memmove(items + left, items + start, (size_t)(end - start) * sizeof *items);
+            left += end - start;
         }
-        memmove(items + left, items + start, (size_t)(end - start) * sizeof *items);
-        left += end - start;
     }
-    return join_small(d, items, left);
+    return join_small(d, items, left, products, nproducts);
 }
 
 /* The stages from `first` to `end` are one level. */

@@ -104,6 +104,7 @@ typedef struct lfuse__planned_node {
     bool copied_view;  /* it is a view that a kernel copies */
     bool no_siblings;  /* it is not fused with others that read the same memory: together they were too large */
     bool recomputed;   /* each kernel that reads it computes it (rematerialization): reuse.c */
+    bool late;         /* of a sum: its region runs behind all else, whatever it stores: late_sums.c */
     /* What the passes of one round find out. */
     bool reshaped;     /* a node reads its memory in another shape */
     bool is_result;    /* its value is stored at the end: an output, or what an update stores */

@@ -31,6 +31,7 @@ static void begin_round(lfuse__draft *d)
         const lfuse__planned_node *n = &d->nodes[i];
         d->nodes[i] = (lfuse__planned_node){ .cut = n->cut, .copied_view = n->copied_view,
                                              .no_siblings = n->no_siblings, .recomputed = n->recomputed,
+                                             .late = n->late,
                                              .reader = -1, .target = -1, .region = -1, .next = -1, .number = -1,
                                              .next_product = -1, .factors = -1 };
     }

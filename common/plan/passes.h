@@ -25,7 +25,7 @@ typedef struct lfuse__draft lfuse__draft;
  *   regions          pointwise.c      which nodes one kernel computes
  *   results          update.c         where results lie, and which are copied
  *   keep_recomputed  reuse.c          which of the nodes that are to be recomputed still can be
- *   late_sums        late_sums.c      sums of a product's columns that run behind all else, in one launch
+ *   late_sums        late_sums.c      sums of what products compute that run behind all else, in one launch
  *   units            units.c          the units
  *   together         together.c       products that update inputs alone, in one launch behind all else
  *   early_updates    early_updates.c  products that update an input run as soon as its readers have

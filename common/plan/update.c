@@ -139,18 +139,22 @@ lfuse_status lfuse__pass_results(lfuse__draft *d)
     return LFUSE_OK;
 }
 
-/* A region that updates something, whose values nobody reads: the later it runs, the fewer copies. */
+/*
+ * A region whose values nobody reads, and that updates something: the later it runs, the fewer copies. Or one of a sum
+ * that late_sums.c has cut off.
+ */
 bool lfuse__draft_late(const lfuse__draft *d, int32_t region)
 {
     int32_t node, name;
-    bool updates = false;
+    bool late = false;
 
     for (node = region; node >= 0; node = d->nodes[node].next) {
         if (d->nodes[node].read_elsewhere) return false;
+        late = late || d->nodes[node].late;
         for (name = d->nodes[node].target; name >= 0; name = d->names[name].next_target)
-            updates = updates || d->g->names[name].update >= 0;
+            late = late || d->g->names[name].update >= 0;
     }
-    return updates;
+    return late;
 }
 
 typedef struct access {

@@ -328,4 +328,69 @@ TEST(of_one_product_do_not)
     rig_expect_bundled("(gemm 64 x 128 x 128 (t0 %1=(mul acc y0)) (b0 (sub b0 (sum %1)))) (gemm 64 x 64 x 128 acc)");
 }
 
+/* The loss of a layer with a bias, which is stepped, as are the weights. */
+static lfuse_value loss(lfuse_size m, lfuse_size width)
+{
+    const lfuse_value x = lfuse_input(g, "x", F32(m, width)), w = lfuse_input(g, "w", F32(width, width));
+    const lfuse_value b = lfuse_input(g, "b", F32(width)), p[] = { w, b };
+    const lfuse_value y = lfuse_relu(lfuse_add(lfuse_matmul(x, w), b));
+    const lfuse_value off = lfuse_sub(y, lfuse_input(g, "z", F32(m, width)));
+    const lfuse_value sum = lfuse_sum(lfuse_square(off), 2, (const int[]){ 0, 1 }, 0);
+    lfuse_value d[2];
+
+    lfuse_gradient(sum, lfuse_none(), 2, p, d);
+    for (int i = 0; i < 2; i++) lfuse_update(p[i], lfuse_sub(p[i], d[i]));
+    return sum;
+}
+
+/* The product computes what the loss is the sum of, and the gradient; both sums run late. */
+TEST(of_a_loss_run_late)
+{
+    rig_tiles(LFUSE__PRODUCTS_PORTABLE);
+    rig_facts.info.compute_units = 132;
+    lfuse_output(g, "loss", loss(64, 128));
+    rig_expect_bundled("(gemm 64 x 128 x 128 (t0 (square %1=(sub %2=(relu (add acc b)) z))) "
+                       "(t1 (where (le %2 0) 0 (mul 2 %1)))) "
+                       "(bundle (rows 64 x 128 2 (loss (sum t0))) (rows 128 x 64 1 (b (sub b (sum t1))))) "
+                       "(gemm 128 x 128 x 64 (sub w acc))");
+}
+
+/* Another kernel waits for the loss: the weights' product reads what is computed of it. */
+TEST(of_a_loss_that_is_read_do_not)
+{
+    rig_tiles(LFUSE__PRODUCTS_PORTABLE);
+    rig_facts.info.compute_units = 132;
+    const lfuse_value u = lfuse_input(g, "u", F32(128, 128)), l = loss(64, 128);
+    lfuse_output(g, "loss", l);
+    lfuse_output(g, "y", lfuse_matmul(lfuse_mul(u, l), u));
+    rig_make(0);
+    ck_assert_msg(strstr(text.data, "(loss (sum (square (sub %1 z))))"), "%s", text.data);
+}
+
+/* On CPUs a launch costs little, and what is stored for the loss alone is more. */
+TEST(of_a_loss_do_not_on_cpus)
+{
+    rig_tiles(LFUSE__PRODUCTS_PORTABLE);
+    rig_facts.vector_lanes = true;
+    lfuse_output(g, "loss", loss(64, 128));
+    rig_make(0);
+    ck_assert_msg(!strstr(text.data, "(t0 (square"), "%s", text.data);
+}
+
+/* The last gradient is one of what the first product gives and of the third product, which another one reads too. */
+TEST(of_what_comes_later_do_not)
+{
+    rig_tiles(LFUSE__PRODUCTS_PORTABLE);
+    rig_facts.info.compute_units = 132;
+    const lfuse_value first = layer(0, lfuse_input(g, "d", F32(64, 128)), 64, 128);
+    const lfuse_value y = layer(1, first, 64, 128), b = lfuse_input(g, "b", F32(128));
+    const lfuse_value p = lfuse_matmul(y, lfuse_input(g, "w", F32(128, 128)));
+    const lfuse_value dz = lfuse_mul(first, p);
+    lfuse_output(g, "z", lfuse_matmul(p, lfuse_input(g, "u", F32(128, 64))));
+    lfuse_update(b, lfuse_sub(b, over(dz, 0)));
+    lfuse_output(g, "dx", lfuse_matmul(dz, lfuse_input(g, "v", F32(128, 64))));
+    rig_make(0);
+    ck_assert_msg(strstr(text.data, "(b (sub b (sum %1)))"), "%s", text.data);
+}
+
 TEST_SUITE("sums of columns in products", CK_NOFORK)

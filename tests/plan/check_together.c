@@ -66,6 +66,32 @@ TEST(gradients_of_weights)
     ck_assert_int_eq(plan->nstages, 2 * LAYERS);
 }
 
+/* Sums that run late share the launch, in front; one of many elements does not. */
+TEST(with_small_steps)
+{
+    const lfuse_value b = lfuse_input(g, "b", F32(128)), c = lfuse_input(g, "c", F32(4096));
+
+    layers(2, LFUSE_F32, 64, 128);
+    lfuse_update(b, lfuse_add(b, lfuse_sum(lfuse_input(g, "u", F32(64, 128)), 1, (const int[]){ 0 }, 0)));
+    lfuse_update(c, lfuse_amax(lfuse_input(g, "v", F32(4096, 4096)), 1, (const int[]){ 0 }, 0));
+    rig_expect_bundled("(gemm 64 x 128 x 128 (mul acc x0)) (gemm 64 x 128 x 128 (mul acc x1)) "
+                       "(bundle (rows 128 x 64 1 (b (add b (sum u)))) (gemm 128 x 128 x 64 (sub w0 acc)) "
+                       "(gemm 128 x 128 x 64 (sub w1 acc))) (rows 4096 x 4096 1 (c (max v)))");
+}
+
+/* Products that fill the device have a launch without them. */
+TEST(of_large_products_without_small_steps)
+{
+    const lfuse_value b = lfuse_input(g, "b", F32(128));
+
+    layers(2, LFUSE_F32, 64, 512);
+    lfuse_update(b, lfuse_add(b, lfuse_sum(lfuse_input(g, "u", F32(64, 128)), 1, (const int[]){ 0 }, 0)));
+    rig_make(0);
+    ck_assert_msg(strstr(text.data, "(bundle (gemm 512 x 512 x 64 (sub w0 acc)) (gemm 512 x 512 x 64 (sub w1 acc)))"),
+                  "%s", text.data);
+    ck_assert_int_eq(plan->nstages, 4);
+}
+
 /* Measurement has one way for them: each alone might be faster in another. */
 TEST(of_measured_plans)
 {
