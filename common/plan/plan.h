@@ -217,7 +217,7 @@ typedef struct lfuse__step {
     lfuse__body body;       /* empty of SCATTER, and of a GEMM by the vendor's library */
     int *numbers;           /* [body.nnumbers] the index of each in plan->numbers */
     union { /* by kind; some kinds have no member */
-#define LFUSE__STEP(kind, word, print, over, family, classes, want, instantiate, launches, members) members
+#define LFUSE__STEP(kind, word, print, over, family, classes, want, share, instantiate, launches, members) members
 #include "common/plan/families.def"
     };
 } lfuse__step;

@@ -8,7 +8,7 @@
 /* A kernel that may share a launch with others. */
 typedef struct lfuse__sharer {
     const lfuse__kernel_class *k; /* POINTWISE, ROWS or PRODUCT; NULL: it shares none, long rows take two */
-    int launch, part;             /* the launch that it gets, and its part there: equal classes are one part. -1: none */
+    int launch, part;             /* the launch that it gets, -1: none; its part there: equal classes are one part */
 } lfuse__sharer;
 
 /*

@@ -6,6 +6,7 @@
 #include "common/base/error.h"
 #include "common/base/log.h"
 #include "common/run/compile/bundle.h"
+#include "common/run/compile/steps.h"
 
 enum { MOST_PARTS = 32 };
 
@@ -65,8 +66,27 @@ static lfuse_status give_launch(shared *list, int *n, const lfuse__facts *facts,
     return LFUSE_OK;
 }
 
-/* Classes of kernels that can share a launch, of one width of indices. */
-static int classes_of(const lfuse__plan_body *plan, const lfuse__step *step, const lfuse__facts *facts, bool index64,
+/* ---- which classes of a step can ---- */
+
+int lfuse__share_nothing(const lfuse__plan_body *plan, const lfuse__step *step, const lfuse__facts *facts, bool index64,
+                         lfuse__kernel_class *classes)
+{
+    (void)plan, (void)step, (void)facts, (void)index64, (void)classes;
+    return 0;
+}
+
+int lfuse__share_kernel(const lfuse__plan_body *plan, const lfuse__step *step, const lfuse__facts *facts, bool index64,
+                        lfuse__kernel_class *classes)
+{
+    lfuse__kernel_class wanted[LFUSE__WANTED_MAX];
+
+    (void)facts;
+    lfuse__step_classes(plan, step, index64, wanted);
+    classes[0] = wanted[0];
+    return 1;
+}
+
+int lfuse__share_rows(const lfuse__plan_body *plan, const lfuse__step *step, const lfuse__facts *facts, bool index64,
                       lfuse__kernel_class *classes)
 {
     lfuse__kernel_class wanted[LFUSE__WANTED_MAX];
@@ -74,9 +94,6 @@ static int classes_of(const lfuse__plan_body *plan, const lfuse__step *step, con
     int i, n, kept = 0;
 
     lfuse__step_classes(plan, step, index64, wanted);
-    classes[0] = wanted[0];
-    if (classes[0].family == LFUSE__FAMILY_PRODUCT) return lfuse__step_product_whole(plan, step, facts, classes);
-    if (classes[0].family != LFUSE__FAMILY_ROWS) return 1;
     n = lfuse__row_classes(plan, step, facts, &wanted[0], classes);
     lfuse__row_bounds(plan, step, rows, length);
     for (i = 0; i < n; i++) {
@@ -86,16 +103,24 @@ static int classes_of(const lfuse__plan_body *plan, const lfuse__step *step, con
     return kept;
 }
 
+int lfuse__share_product(const lfuse__plan_body *plan, const lfuse__step *step, const lfuse__facts *facts, bool index64,
+                         lfuse__kernel_class *classes)
+{
+    lfuse__share_kernel(plan, step, facts, index64, classes);
+    return lfuse__step_product_whole(plan, step, facts, classes);
+}
+
 int lfuse__child_class(const lfuse__plan_body *plan, const lfuse__step *step, const lfuse__facts *facts, int index,
                        lfuse__sharer *sharer, lfuse__kernel_class *k)
 {
+    lfuse__share_step *const share = lfuse__step_rows[step->kind].share;
     lfuse__kernel_class classes[2 * LFUSE__ROW_CLASSES];
     bool small, large;
     int n = 0;
 
     lfuse__step_indexing(plan, step, &small, &large);
-    if (small) n = classes_of(plan, step, facts, false, classes);
-    if (large) n += classes_of(plan, step, facts, true, classes + n);
+    if (small) n = share(plan, step, facts, false, classes);
+    if (large) n += share(plan, step, facts, true, classes + n);
     if (n) *k = classes[index < n ? index : n - 1];
     sharer->k = n ? k : NULL;
     return n;

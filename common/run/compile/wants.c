@@ -69,7 +69,7 @@ static lfuse_status want_chosen(lfuse__wants *w, const lfuse__step *step, const 
         }
 }
 
-/* Returns whether long rows of a launch's part take several launches of their own, of which this is the class of one. */
+/* Returns whether the class is that of one of the launches that long rows take, which no launch is shared for. */
 static bool stays_staged(const lfuse__facts *facts, const lfuse__kernel_class *k, uint64_t length)
 {
     lfuse__kernel_class c = *k;

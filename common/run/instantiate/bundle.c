@@ -221,12 +221,6 @@ static bool is_main(const lfuse__operation *o, const lfuse__step *step)
     return op && op->k.body == &step->body && !(op->k.family == LFUSE__FAMILY_ROWS && lfuse__rows_staged(&op->k.rows));
 }
 
-static lfuse_status instantiate_child(lfuse__instantiation *ctx, const lfuse__step *step)
-{
-    return step->kind == LFUSE__STEP_GEMM ? lfuse__instantiate_product(ctx, step)
-                                          : lfuse__instantiate_kernel(ctx, step);
-}
-
 static lfuse_status instantiate_children(lfuse__instantiation *ctx, const lfuse__step *step, child *children)
 {
     lfuse_instance *in = ctx->in;
@@ -236,7 +230,7 @@ static lfuse_status instantiate_children(lfuse__instantiation *ctx, const lfuse_
     ctx->may_share_launch = true;
     for (i = 0; i < step->nchildren && !status; i++) {
         children[i] = (child){ .before = in->noperations, .main = -1 };
-        status = instantiate_child(ctx, &step->children[i]);
+        status = lfuse__instantiate_step(ctx, &step->children[i]);
         children[i].after = in->noperations;
         for (k = children[i].before; k < in->noperations; k++)
             if (is_main(&in->operations[k], &step->children[i])) children[i].main = k;
@@ -419,7 +413,7 @@ lfuse_status lfuse__instantiate_bundle(lfuse__instantiation *ctx, const lfuse__s
     int i;
 
     if (write_one_tensor(ctx->in, step)) {
-        for (i = 0; i < step->nchildren; i++) LFUSE__TRY(instantiate_child(ctx, &step->children[i]));
+        for (i = 0; i < step->nchildren; i++) LFUSE__TRY(lfuse__instantiate_step(ctx, &step->children[i]));
         return LFUSE_OK;
     }
     children = lfuse__arena_array(&memory, (size_t)step->nchildren, sizeof *children);

@@ -57,10 +57,10 @@ lfuse_status lfuse__instantiate_layers(lfuse__instantiation *ctx, const lfuse__s
     return lfuse__error(LFUSE_ERR_INVALID, "a network of %d layers in a stage", step->nchildren);
 }
 
-static lfuse_status instantiate_step(lfuse__instantiation *ctx, const lfuse__step *step)
+lfuse_status lfuse__instantiate_step(lfuse__instantiation *ctx, const lfuse__step *step)
 {
     static lfuse_status (*const kinds[LFUSE__STEP_KINDS])(lfuse__instantiation *ctx, const lfuse__step *step) = {
-#define LFUSE__STEP(kind, word, print, over, family, classes, want, instantiate, ...)                                  \
+#define LFUSE__STEP(kind, word, print, over, family, classes, want, share, instantiate, ...)                           \
     [LFUSE__STEP_##kind] = lfuse__instantiate_##instantiate,
 #include "common/plan/families.def"
     };
@@ -83,7 +83,7 @@ lfuse_status lfuse__instantiate_alternative(lfuse__instantiation *ctx, const lfu
 {
     int i;
 
-    for (i = 0; i < a->nsteps; i++) LFUSE__TRY(instantiate_step(ctx, &a->steps[i]));
+    for (i = 0; i < a->nsteps; i++) LFUSE__TRY(lfuse__instantiate_step(ctx, &a->steps[i]));
     return LFUSE_OK;
 }
 

@@ -36,6 +36,8 @@ void lfuse__clear_operations(lfuse_instance *in);
 lfuse_status lfuse__instantiate_matmul(lfuse__instantiation *ctx, const lfuse__step *step);
 lfuse_status lfuse__instantiate_lists(lfuse__instantiation *ctx, const lfuse__step *step);
 lfuse_status lfuse__instantiate_layers(lfuse__instantiation *ctx, const lfuse__step *step);
+/* Adds the operations of a step, whatever its kind. ERR_UNSUPPORTED: it declines. */
+lfuse_status lfuse__instantiate_step(lfuse__instantiation *ctx, const lfuse__step *step);
 /* Adds the operations of an alternative. ERR_UNSUPPORTED: it declines. */
 lfuse_status lfuse__instantiate_alternative(lfuse__instantiation *ctx, const lfuse__alternative *a);
 /* Adds the operations of `count` stages, each by the first of its alternatives that does not decline. */
