@@ -100,8 +100,8 @@ lfuse_status lfuse__class_check(const char *name, const lfuse__kernel_class *k, 
 /* Fills in where they are. */
 void lfuse__layout_make(const lfuse__kernel_class *k, lfuse__layout *layout);
 /*
- * Returns what DIV32(n, factor, shift) of the dialect divides by d with, for n < 2^31: the factor, and above its 32 bits
- * the shift. d is 1 ... 2^31.
+ * Returns what DIV32(n, factor, shift) of the dialect divides n < 2^31 by d with: the factor, and above its 32 bits the
+ * shift. d is 1 ... 2^31.
  */
 uint64_t lfuse__division32(uint64_t d);
 /* ERR_UNSUPPORTED: a kernel has not so many argument words. */

@@ -212,8 +212,8 @@ extern const double lfuse__zeros[LFUSE__ZEROS];
 void lfuse__rows_choose(const lfuse__facts *facts, uint64_t rows, uint64_t length, bool fixed,
                         lfuse__kernel_class *k);
 /*
- * Chooses anew for a kernel that shares a launch, where the body has one sweep and rows of `length` elements are not too
- * long: rows that PARTIAL would take by two launches, or GROUP by work-groups of other sizes than most kernels have, are
+ * Chooses anew for a kernel that shares a launch, where the body has one sweep and rows of `length` elements are short
+ * enough: rows that PARTIAL would take by two launches, or GROUP by work-groups of a size that others have not, are
  * those of a group of 256 each. Launches are shared by few rows, of small steps.
  */
 void lfuse__rows_choose_shared(const lfuse__facts *facts, uint64_t length, lfuse__kernel_class *k);

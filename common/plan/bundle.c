@@ -9,8 +9,8 @@
  *     launches.
  *     The body of none is more than twice as long as that of another, which would take registers from it.
  * What runs late (LFUSE__PHASE_LATE) is one level: nobody reads what it computes. Of products those of equal code that
- * together.c has left there share a launch. Where these leave part of the device without work too, the small steps share
- * it with them; in the kernel of larger ones they would take registers from what most groups do.
+ * together.c has left there share a launch. Where these leave part of the device without work too, the small steps
+ * share it with them; in the kernel of larger ones they would take registers from what most groups do.
  * Constants are code, but where many steps differ in nothing else: those constants become numbers that are given with
  * the launch, so that compiling does not take longer the more steps there are.
  * A stage with several alternatives stays by itself: what of it runs is known when sizes are.

@@ -6,8 +6,8 @@
  *
  * This pass cuts such a sum off its operand. The product's epilogue computes and stores the operand, and the sums of
  * all layers run late in one launch (bundle.c). That takes one launch for all layers in place of one or two for each,
- * which the next product would wait for. Of a gradient the operand is stored anyway, as other kernels read it; that of a
- * loss is stored for the sum alone.
+ * which the next product would wait for. Of a gradient the operand is stored anyway, as other kernels read it; that of
+ * a loss is stored for the sum alone.
  *
  * The pass leaves alone
  *  - a single sum, which has nothing to share a launch with;

@@ -447,8 +447,8 @@ CASE(long_sums_of_one_level, EXACT)
     for (int i = 0; i < 4; i++) {
         snprintf(names[0], sizeof *names, "x%d", i);
         snprintf(names[1], sizeof *names, "y%d", i);
-        h_output(h, names[1], lfuse_sum(h_input(h, names[0], F32(lengths[i]), PLAIN, NORMAL), 1, first, 0), LFUSE_F32, 0,
-                 NULL, PLAIN);
+        const lfuse_value x = h_input(h, names[0], F32(lengths[i]), PLAIN, NORMAL);
+        h_output(h, names[1], lfuse_sum(x, 1, first, 0), LFUSE_F32, 0, NULL, PLAIN);
     }
     h_expect_same_bits(h);
 }

@@ -238,7 +238,8 @@ TEST(rows_that_share_a_launch)
     static const struct {
         uint64_t rows, length;
         lfuse__row_form alone, shared;
-    } wanted[] = {{1, 65536, LFUSE__ROWS_PARTIAL, LFUSE__ROWS_GROUP}, {1, 65537, LFUSE__ROWS_PARTIAL, LFUSE__ROWS_PARTIAL},
+    } wanted[] = {{1, 65536, LFUSE__ROWS_PARTIAL, LFUSE__ROWS_GROUP},
+                  {1, 65537, LFUSE__ROWS_PARTIAL, LFUSE__ROWS_PARTIAL},
                   {1, 20000, LFUSE__ROWS_GROUP, LFUSE__ROWS_GROUP}, {1, 100, LFUSE__ROWS_TEAM, LFUSE__ROWS_TEAM}};
     const lfuse__facts facts = gpu();
     for (int i = 0; i < (int)(sizeof wanted / sizeof *wanted); i++) {

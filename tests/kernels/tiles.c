@@ -417,7 +417,7 @@ static void step_class(sample *s)
     sample_store(s, sample_apply(s, LFUSE__OP_sub, f32, sample_load(s, W), x), NEW_W);
 }
 
-/* Such steps of several layers in one launch, where groups are of as many work-items with a long sum and sums of columns. */
+/* Such steps of several layers in one launch; with a long sum and sums of columns where groups are of one size. */
 static void layers_emit(lfuse__strbuf *out, const char *name, const lfuse__kernel_class *k, const lfuse__facts *facts)
 {
     enum { SUM_OF_ALL, SUM_OF_COLUMNS, PRODUCT, PARTS };

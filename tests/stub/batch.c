@@ -193,8 +193,8 @@ static lfuse_status start(job *j)
 static lfuse_status resolve(job *j)
 {
     char part[40];
-    void *library = dlopen(j->folder.object, RTLD_NOW | RTLD_LOCAL); /* stays */
-    if (!library) return lfuse__error(LFUSE_ERR_COMPILE, "stub: %s", dlerror());
+    void *library; /* stays */
+    LFUSE__TRY(lfuse__stub_library(j->folder.object, &library));
     for (lfuse__stub_text *t = j->texts; t; t = t->waiting) {
         snprintf(part, sizeof part, "%s_part", t->symbol);
         void *symbol = dlsym(library, part);

@@ -48,6 +48,8 @@ lfuse_status lfuse__stub_read_file(const char *path, lfuse__strbuf *out);
 unsigned lfuse__stub_form(void);
 lfuse_status lfuse__stub_compile_start(const lfuse__stub_folder *f, pid_t *child);
 lfuse_status lfuse__stub_compile_wait(pid_t child, bool *compiled);
+/* Loads an object file that was compiled. ERR_MEMORY: the loader does not say why it failed. */
+lfuse_status lfuse__stub_library(const char *object, void **library);
 
 /*
  * batch.c: kernels by their text, whatever program they are in; compiled together when the first of them is launched.

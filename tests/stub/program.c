@@ -124,6 +124,15 @@ static lfuse_status compile(const lfuse__stub_folder *f, bool *compiled)
     return lfuse__stub_compile_wait(child, compiled);
 }
 
+lfuse_status lfuse__stub_library(const char *object, void **library)
+{
+    *library = dlopen(object, RTLD_NOW | RTLD_LOCAL);
+    if (*library) return LFUSE_OK;
+    const char *why = dlerror();
+    if (!why) return lfuse__error(LFUSE_ERR_MEMORY, "stub: no memory to load %s", object);
+    return lfuse__error(LFUSE_ERR_COMPILE, "stub: %s", why);
+}
+
 /* Loads the object file of the folder and keeps its bytes. */
 static lfuse_status load(const lfuse__stub_folder *f, lfuse__bprogram **program)
 {
@@ -139,11 +148,8 @@ static lfuse_status load(const lfuse__stub_folder *f, lfuse__bprogram **program)
     memcpy(binary, bytes.data, bytes.length);
     p->binary = binary;
     p->bytes = bytes.length;
-    p->library = dlopen(f->object, RTLD_NOW | RTLD_LOCAL);
-    if (!p->library) {
-        status = lfuse__error(LFUSE_ERR_COMPILE, "stub: %s", dlerror());
-        goto err_free_program;
-    }
+    status = lfuse__stub_library(f->object, &p->library);
+    if (status) goto err_free_program;
     atomic_init(&p->references, 1);
     lfuse__strbuf_free(&bytes);
     lfuse__stub_live_add(&lfuse__stub_alive.programs, 1);
