@@ -29,7 +29,10 @@ static bool wanted(const char *name, const char *variable)
     return true;
 }
 
-/* With a sanitizer kernels take long to compile: it is given every second case, and all that are marked. */
+/*
+ * Kernels take long to compile: a build is given every second case, and all that are marked. One with a sanitizer is
+ * given the cases that others are not.
+ */
 #ifdef __SANITIZE_ADDRESS__
 enum { SANITIZED = 1 };
 #else
@@ -38,7 +41,7 @@ enum { SANITIZED = 0 };
 
 static bool in_turn(const harness_case *c, int number)
 {
-    return !SANITIZED || number % 2 == 0 || c->flags & EVERY_WAY || test_all() || getenv("LFUSE_TEST_CASE");
+    return number % 2 != SANITIZED || c->flags & EVERY_WAY || test_all() || getenv("LFUSE_TEST_CASE");
 }
 
 /* The cases that have the flags, counted through; NULL behind the last one. */
