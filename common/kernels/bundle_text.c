@@ -23,8 +23,9 @@ typedef struct rewriting {
     unsigned group, groups; /* work-items of a group; groups that a compute unit's registers suffice for, 0: no limit */
     int nlocals;
     char locals[LOCAL_LINES][LINE]; /* declarations that have to stand at the head of the kernel */
-    int number, nrenamed;           /* of the part; its names that those before it have, too, which get its number */
-    char renamed[LOCAL_LINES][NAME];
+    int number;                     /* of the part */
+    int nrenamed;
+    char renamed[LOCAL_LINES][NAME]; /* names of local memory that get the part's number as a suffix */
 } rewriting;
 
 static lfuse__expr word_text(const rewriting *r, int word)
@@ -127,8 +128,8 @@ static lfuse_status rewrite_line(const rewriting *r, const char *text, const cha
 }
 
 /*
- * Local memory is declared in the outermost block of a kernel. Equal declarations of the parts are one, of unlike ones
- * of a name the later part's has another name.
+ * Local memory is declared in the outermost block of a kernel. Parts with equal declarations share one. Where a part
+ * declares a name that an earlier part has declared in another way, the name gets the part's number as a suffix.
  */
 static bool is_local(const char *text)
 {

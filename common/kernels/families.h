@@ -40,8 +40,9 @@ typedef struct lfuse__kernel_family {
     int (*buffers)(const lfuse__kernel_class *k);
     int list_buffers;
     lfuse__carry carry; /* list kernels: which of them finds its members in the argument block */
-    bool counted;       /* the groups of a launch are what there is to do, tiles, and not as many as are useful */
-    bool moves_addresses; /* a launch that the kernel shares has its addresses by MOVED_ADDRESS of the dialect */
+    bool counted;       /* a launch has a group for each tile. Else groups go through what there is to do, and a bundle
+                           may give a kernel fewer */
+    bool moves_addresses; /* a bundle with such a kernel reads addresses by MOVED_ADDRESS of the dialect */
     bool launches;      /* an operation always launches: without elements there is no operation */
     const char *late;   /* what a kernel is for that no plan has foreseen, in messages; NULL: other strides or sizes */
 } lfuse__kernel_family;

@@ -79,27 +79,32 @@ static int ceil_log2(uint64_t d)
     return l;
 }
 
-uint64_t lfuse__division32(uint64_t d)
-{
-    const int shift = 31 + ceil_log2(d);
-    return (((uint64_t)1 << shift) / d + 1) | (uint64_t)shift << 32;
-}
-
 /*
  * n / d = n * magic >> (bits + l) for n < 2^bits, with l = ceil(log2 d) and magic = floor(2^(bits + l) / d) + 1, which
  * exceeds the exact factor by less than 2^-bits of itself. bits: 31, or 63.
  */
+static uint64_t magic_of(int bits, int l, uint64_t d)
+{
+    return (uint64_t)(((unsigned __int128)1 << (bits + l)) / d + 1);
+}
+
+uint64_t lfuse__division32(uint64_t d)
+{
+    const int l = ceil_log2(d);
+    return magic_of(31, l, d) | (uint64_t)(31 + l) << 32;
+}
+
 static void division_pack(const lfuse__kernel_class *k, int axis, uint64_t d, uint64_t *at, uint64_t *shifts)
 {
-    const int bits = k->index64 ? 63 : 31, l = ceil_log2(d), index = axis - 1;
-    const uint64_t magic = (uint64_t)(((unsigned __int128)1 << (bits + l)) / d + 1);
+    const int l = ceil_log2(d), index = axis - 1;
     if (k->index64) {
         at[2 * index] = d;
-        at[2 * index + 1] = magic;
+        at[2 * index + 1] = magic_of(63, l, d);
         *shifts |= (uint64_t)l << (8 * index);
     } else {
-        at[index] = d | magic << 32;
-        *shifts |= (uint64_t)(31 + l) << (8 * index);
+        const uint64_t by = lfuse__division32(d);
+        at[index] = d | by << 32;
+        *shifts |= by >> 32 << (8 * index);
     }
 }
 

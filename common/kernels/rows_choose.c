@@ -156,7 +156,10 @@ void lfuse__rows_choose(const lfuse__facts *facts, uint64_t rows, uint64_t lengt
         k->rows.residents = lfuse__rows_residents(&r, k->rows.held / LFUSE__ROW_VECTOR);
 }
 
-/* A group reads so many elements in some 5 us, which two launches take too. */
+/*
+ * The elements of the longest row that one group takes in a shared launch. An H100 took 31 us for them when their loads
+ * were not in vectors yet; it has not been timed since, and two launches take some 11 us.
+ */
 enum { ONE_GROUP = 65536 };
 
 void lfuse__rows_choose_shared(const lfuse__facts *facts, uint64_t length, lfuse__kernel_class *k)

@@ -16,9 +16,9 @@ enum {
     LFUSE__TILES_PARTS,   /* of k; stream-K: workers */
     LFUSE__TILES_SHARED,  /* stream-K: how many tiles, the first ones, workers share out */
     LFUSE__TILES_VECTORS, /* bits 0, 1, 2: A, B, all epilogue operands that can lie in vectors are aligned so; and: */
-    LFUSE__TILES_BY_BAND,  /* lfuse__division32 of the tiles of a band, */
-    LFUSE__TILES_BY_HIGH,  /* of the tiles along m of a last band that has fewer than the others, */
-    LFUSE__TILES_BY_PARTS, /* and of TILES_PARTS */
+    LFUSE__TILES_BY_BAND,  /* lfuse__division32 of how many tiles a band has */
+    LFUSE__TILES_BY_HIGH,  /* lfuse__division32 of how many tiles along m the last band has, where it is not full */
+    LFUSE__TILES_BY_PARTS, /* lfuse__division32 of TILES_PARTS */
     LFUSE__TILES_OWN,
     LFUSE__TILES_APART = LFUSE__TILES_OWN /* column sums, one word more: how far apart in D the rows of a tile are */
 };
@@ -153,8 +153,8 @@ static inline bool lfuse__is_k_contiguous(const lfuse__product_class *p, int ope
  *   - describe sets everything but `steps` and `overlaps`.
  *   - put_schedule puts text/gemm_schedule.k: it declares the tile, or tiles, that the work-group computes.
  *   - put_items declares `place` and `slice` of work-item `item`, and y and x, its first row and column in the tile.
- *   - put_band declares `down` and `across` of tile `number`, which is one of tiles_down x tiles_across; put_band_of
- *     says these three otherwise, by expressions, and those of gemm_band.k's quotients.
+ *   - put_band declares `down` and `across` of tile `number`, which is one of tiles_down x tiles_across. put_band_of
+ *     takes expressions for these three, and for the quotients BY_BAND and BY_HIGH of text/gemm_band.k.
  */
 void lfuse__tiles_describe(lfuse__tiles *t, lfuse__strbuf *out, const lfuse__kernel_class *c);
 void lfuse__tiles_put_schedule(const void *t, int which, int indent);

@@ -6,8 +6,7 @@
  *   - all of equal code, whatever their sizes;
  *   - unlike ones that are small: with the largest sizes they can have, each leaves part of the device without work
  *     (less than LFUSE__WAVE elements a compute unit), so that together they take as long as the longest and save
- *     launches.
- *     The body of none is more than twice as long as that of another, which would take registers from it.
+ *     launches. The body of none is more than twice as long as that of another, which would take registers from it.
  * What runs late (LFUSE__PHASE_LATE) is one level: nobody reads what it computes. Of products those of equal code that
  * together.c has left there share a launch. Where these leave part of the device without work too, the small steps
  * share it with them; in the kernel of larger ones they would take registers from what most groups do.
@@ -204,17 +203,17 @@ static bool can_be_child(const lfuse__draft *d, int stage)
 /* Returns whether `count` steps like this one leave part of the device without work. */
 static bool are_small(const lfuse__draft *d, const lfuse__step *s, int count)
 {
-    const uint64_t units = d->facts->info.compute_units ? d->facts->info.compute_units : 1;
+    const uint64_t most = (uint64_t)lfuse__draft_wave(d);
     uint64_t elements = (uint64_t)count;
     int64_t low, high;
     int i;
 
     for (i = 0; i < s->rank; i++) {
         lfuse__size_bounds(d->g, s->extents[i], &low, &high);
-        if (high < 0 || (high && elements > LFUSE__WAVE * units / (uint64_t)high)) return false;
+        if (high < 0 || (high && elements > most / (uint64_t)high)) return false;
         elements *= (uint64_t)high;
     }
-    return elements <= LFUSE__WAVE * units;
+    return elements <= most;
 }
 
 /* Products are not: unlike ones would have unlike tiles. */

@@ -230,6 +230,11 @@ int lfuse__draft_list_rank(const lfuse__draft *d, int list);
 int lfuse__draft_better_list(const lfuse__draft *d, int a, int b);
 /* The node is a function of lists some of which repeat in its result; list kernels alone read those, from memory. */
 bool lfuse__draft_repeats(const lfuse__draft *d, int32_t node);
+/* Returns how many elements the device works on at a time. */
+static inline int64_t lfuse__draft_wave(const lfuse__draft *d)
+{
+    return (int64_t)LFUSE__WAVE * (d->facts->info.compute_units ? d->facts->info.compute_units : 1);
+}
 /* Appends a copy of the unit to the draft's. */
 lfuse_status lfuse__draft_unit(lfuse__draft *d, const lfuse__unit *unit);
 /* Appends a buffer of the node's type and shape to the plan's; *index is set to its index. */

@@ -19,12 +19,11 @@
 
 static bool is_small(const lfuse__draft *d, const lfuse__node *product, lfuse_size k)
 {
-    const int64_t units = d->facts->info.compute_units ? d->facts->info.compute_units : 1;
     const lfuse_size *s = product->shape;
 
     if (!lfuse__size_is_number(s[0]) || !lfuse__size_is_number(s[1]) || !lfuse__size_is_number(k)) return false;
     return s[0] > 0 && s[1] > 0 && k > 0 &&
-           (double)k * ((double)s[0] + (double)s[1]) <= (double)LFUSE__WAVE * (double)units;
+           (double)k * ((double)s[0] + (double)s[1]) <= (double)lfuse__draft_wave(d);
 }
 
 /* Returns whether nothing of the region is a reduction. */

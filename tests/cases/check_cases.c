@@ -30,8 +30,8 @@ static bool wanted(const char *name, const char *variable)
 }
 
 /*
- * Kernels take long to compile: a build is given every second case, and all that are marked. One with a sanitizer is
- * given the cases that others are not.
+ * Kernels take long to compile on PoCL and the stub: without a CUDA device a build is given every second case, and all
+ * that are marked. A build with a sanitizer is given the cases that others are not.
  */
 #ifdef __SANITIZE_ADDRESS__
 enum { SANITIZED = 1 };
@@ -39,9 +39,24 @@ enum { SANITIZED = 1 };
 enum { SANITIZED = 0 };
 #endif
 
+/* Whatever LFUSE_TEST_DEVICE asks for. */
+static bool has_cuda(void)
+{
+    static int found = -1;
+    lfuse_device_info info;
+    int count = 0;
+    if (found < 0) {
+        found = 0;
+        if (lfuse_device_count(&count)) count = 0;
+        for (int i = 0; i < count; i++)
+            if (!lfuse_device_describe(i, &info) && !strncmp(info.name, "cuda", 4)) found = 1;
+    }
+    return found;
+}
+
 static bool in_turn(const harness_case *c, int number)
 {
-    return number % 2 != SANITIZED || c->flags & EVERY_WAY || test_all() || getenv("LFUSE_TEST_CASE");
+    return number % 2 != SANITIZED || c->flags & EVERY_WAY || test_all() || getenv("LFUSE_TEST_CASE") || has_cuda();
 }
 
 /* The cases that have the flags, counted through; NULL behind the last one. */

@@ -130,4 +130,21 @@ TEST(aligned_tables)
     }
 }
 
+/* The quotient is exact for all that is below 2^31: around multiples of the divisor, and at the end. */
+TEST(divisions_of_32_bits)
+{
+    static const uint64_t divisors[] = { 1, 2, 3, 7, 8, 24, 641, 65535, 65536, 65537, (1u << 30) + 1, (1u << 31) - 1,
+                                         1u << 31 };
+
+    for (size_t i = 0; i < sizeof divisors / sizeof *divisors; i++) {
+        const uint64_t d = divisors[i], by = lfuse__division32(d), last = (1u << 31) - 1;
+        for (uint64_t n = 0; n <= last; n = n < 100 || n == last ? n + 1 : n * 3 > last ? last : n * 3) {
+            const uint64_t near[] = { n, n / d * d, n / d * d + d - 1 };
+            for (int k = 0; k < 3; k++)
+                if (near[k] <= last)
+                    ck_assert_uint_eq((uint32_t)(near[k] * (uint32_t)by >> (by >> 32)), near[k] / d);
+        }
+    }
+}
+
 TEST_SUITE("layout", CK_FORK_GETENV)

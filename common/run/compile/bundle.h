@@ -7,8 +7,9 @@
 
 /* A kernel that may share a launch with others. */
 typedef struct lfuse__sharer {
-    const lfuse__kernel_class *k; /* POINTWISE, ROWS or PRODUCT; NULL: it shares none, long rows take two */
-    int launch, part;             /* the launch that it gets, -1: none; its part there: equal classes are one part */
+    const lfuse__kernel_class *k; /* POINTWISE, ROWS or PRODUCT. NULL: long rows, which take two launches alone */
+    int launch;                   /* the number of the launch that it gets; -1: it shares none */
+    int part;                     /* its part of that launch: equal classes are one part */
 } lfuse__sharer;
 
 /*

@@ -69,7 +69,7 @@ static lfuse_status want_chosen(lfuse__wants *w, const lfuse__step *step, const 
         }
 }
 
-/* Returns whether the class is that of one of the launches that long rows take, which no launch is shared for. */
+/* Returns whether the class is one of the two, PARTIAL and FOLD, by which long rows of a bundle are computed. */
 static bool stays_staged(const lfuse__facts *facts, const lfuse__kernel_class *k, uint64_t length)
 {
     lfuse__kernel_class c = *k;
