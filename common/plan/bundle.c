@@ -8,8 +8,8 @@
  *     (less than LFUSE__WAVE elements a compute unit), so that together they take as long as the longest and save
  *     launches. The body of none is more than twice as long as that of another, which would take registers from it.
  * What runs late (LFUSE__PHASE_LATE) is one level: nobody reads what it computes. Of products those of equal code that
- * together.c has left there share a launch. Where these leave part of the device without work too, the small steps
- * share it with them; in the kernel of larger ones they would take registers from what most groups do.
+ * together.c has left there share a launch. The small steps share it with them where these are few enough
+ * (LFUSE__SHARED_WAVES).
  * Constants are code, but where many steps differ in nothing else: those constants become numbers that are given with
  * the launch, so that compiling does not take longer the more steps there are.
  * A stage with several alternatives stays by itself: what of it runs is known when sizes are.
@@ -200,10 +200,10 @@ static bool can_be_child(const lfuse__draft *d, int stage)
     }
 }
 
-/* Returns whether `count` steps like this one leave part of the device without work. */
-static bool are_small(const lfuse__draft *d, const lfuse__step *s, int count)
+/* Returns whether `count` steps like this one have at most so many elements. */
+static bool have_at_most(const lfuse__draft *d, const lfuse__step *s, int count, int64_t most_elements)
 {
-    const uint64_t most = (uint64_t)lfuse__draft_wave(d);
+    const uint64_t most = (uint64_t)most_elements;
     uint64_t elements = (uint64_t)count;
     int64_t low, high;
     int i;
@@ -216,10 +216,16 @@ static bool are_small(const lfuse__draft *d, const lfuse__step *s, int count)
     return elements <= most;
 }
 
-/* Products are not: unlike ones would have unlike tiles. */
+/* Returns whether the step leaves part of the device without work. No product counts: unlike ones have unlike tiles. */
 static bool is_small(const lfuse__draft *d, const lfuse__step *s)
 {
-    return s->kind != LFUSE__STEP_GEMM && are_small(d, s, 1);
+    return s->kind != LFUSE__STEP_GEMM && have_at_most(d, s, 1, lfuse__draft_wave(d));
+}
+
+/* Returns whether `count` products like this one can share a launch with small steps. */
+static bool shares_with_small(const lfuse__draft *d, const lfuse__step *s, int count)
+{
+    return s->kind == LFUSE__STEP_GEMM && have_at_most(d, s, count, LFUSE__SHARED_WAVES * lfuse__draft_wave(d));
 }
 
 /* ---- constants that become numbers ---- */
@@ -444,8 +450,8 @@ static lfuse_status join_small(lfuse__draft *d, item *items, int count, item *pr
 }
 
 /*
- * Equal ones that are not all small become bundles of their own, but for the first products that together leave part of
- * the device without work; the others are moved to the front.
+ * Equal ones that are not all small become bundles of their own, but for the first products that share a launch with
+ * small steps; the others are moved to the front.
  */
 static lfuse_status join(lfuse__draft *d, item *items, int count)
 {
@@ -457,7 +463,7 @@ static lfuse_status join(lfuse__draft *d, item *items, int count)
     qsort(items, (size_t)count, sizeof *items, by_item);
     for (start = 0; start < count; start = end) {
         end = equals(items, count, start, &small);
-        if (is_product(&items[start]) && !nproducts && are_small(d, step_of(d->out, items[start].stage), end - start)) {
+        if (!nproducts && shares_with_small(d, step_of(d->out, items[start].stage), end - start)) {
             nproducts = end - start;
             memcpy(products, items + start, (size_t)nproducts * sizeof *items);
         } else if (!small) {

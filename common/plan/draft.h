@@ -96,6 +96,11 @@ typedef enum lfuse__list_scope {
 
 /* Elements that a compute unit of a GPU works on at a time. Steps of fewer leave a part of the device without work. */
 enum { LFUSE__WAVE = 2048 };
+/*
+ * Times so many are the elements of products that at most share a launch with small steps. What these add to the kernel
+ * takes registers from the products. That costs such products less time than a launch.
+ */
+enum { LFUSE__SHARED_WAVES = 4 };
 
 /* What is known of a node of the graph. */
 typedef struct lfuse__planned_node {
@@ -113,7 +118,7 @@ typedef struct lfuse__planned_node {
     bool prepared;     /* it belongs to the prepare phase */
     bool inlined;      /* every kernel that reads it computes it, at no cost worth counting */
     bool grouped;      /* the region whose lowest node it is holds siblings */
-    bool together;     /* of a matmul: it runs late, in one launch with others: together.c */
+    bool together;     /* of a matmul: it runs late and may share a launch: together.c */
     int8_t levels;     /* of a matmul: levels of Strassen's algorithm; 0: it is multiplied in another way */
     int8_t factor_levels; /* levels for which its left factors are made */
     lfuse__list_scope scope;

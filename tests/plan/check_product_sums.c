@@ -351,8 +351,8 @@ TEST(of_a_loss_run_late)
     lfuse_output(g, "loss", loss(64, 128));
     rig_expect_bundled("(gemm 64 x 128 x 128 (t0 (square %1=(sub %2=(relu (add acc b)) z))) "
                        "(t1 (where (le %2 0) 0 (mul 2 %1)))) "
-                       "(bundle (rows 64 x 128 2 (loss (sum t0))) (rows 128 x 64 1 (b (sub b (sum t1))))) "
-                       "(gemm 128 x 128 x 64 (sub w acc))");
+                       "(bundle (rows 64 x 128 2 (loss (sum t0))) (rows 128 x 64 1 (b (sub b (sum t1)))) "
+                       "(gemm 128 x 128 x 64 (sub w acc)))");
 }
 
 /* Another kernel waits for the loss: the weights' product reads what is computed of it. */

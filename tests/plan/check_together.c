@@ -79,17 +79,63 @@ TEST(with_small_steps)
                        "(gemm 128 x 128 x 64 (sub w1 acc))) (rows 4096 x 4096 1 (c (max v)))");
 }
 
-/* Products that fill the device have a launch without them. */
-TEST(of_large_products_without_small_steps)
+static void small_step(void)
 {
     const lfuse_value b = lfuse_input(g, "b", F32(128));
 
-    layers(2, LFUSE_F32, 64, 512);
     lfuse_update(b, lfuse_add(b, lfuse_sum(lfuse_input(g, "u", F32(64, 128)), 1, (const int[]){ 0 }, 0)));
+}
+
+/* Products of more than LFUSE__SHARED_WAVES have a launch without them. */
+TEST(of_large_products_without_small_steps)
+{
+    layers(2, LFUSE_F32, 64, 1024);
+    small_step();
     rig_make(0);
-    ck_assert_msg(strstr(text.data, "(bundle (gemm 512 x 512 x 64 (sub w0 acc)) (gemm 512 x 512 x 64 (sub w1 acc)))"),
+    ck_assert_msg(strstr(text.data,
+                         "(bundle (gemm 1024 x 1024 x 64 (sub w0 acc)) (gemm 1024 x 1024 x 64 (sub w1 acc)))"),
                   "%s", text.data);
     ck_assert_int_eq(plan->nstages, 4);
+}
+
+TEST(of_one_with_small_steps)
+{
+    layers(1, LFUSE_F32, 64, 1024);
+    small_step();
+    rig_expect_bundled("(gemm 64 x 1024 x 1024 (mul acc x0)) (bundle (rows 128 x 64 1 (b (add b (sum u)))) "
+                       "(gemm 1024 x 1024 x 64 (sub w0 acc)))");
+}
+
+/* It keeps the ways among which a measurement chooses. */
+static void expect_alternatives(void)
+{
+    const lfuse_plan_options options = {.effort = LFUSE_EFFORT_MEASURE};
+    lfuse__plan_body *made = NULL;
+
+    OK(lfuse__plan_make(g, &rig_facts, &lfuse__products_advice, &options, &made));
+    for (int i = 0; i < made->nstages; i++) {
+        const lfuse__stage *s = &made->stages[i];
+        if (s->alternatives[0].steps->kind == LFUSE__STEP_GEMM) ck_assert_int_gt(s->nalternatives, 1);
+    }
+    lfuse__plan_free(made);
+}
+
+TEST(not_of_a_large_one_with_small_steps)
+{
+    layers(1, LFUSE_F32, 64, 1056);
+    small_step();
+    expect_none();
+    expect_alternatives();
+}
+
+TEST(not_of_one_with_a_large_step)
+{
+    const lfuse_value c = lfuse_input(g, "c", F32(4096));
+
+    layers(1, LFUSE_F32, 64, 128);
+    lfuse_update(c, lfuse_amax(lfuse_input(g, "v", F32(4096, 4096)), 1, (const int[]){ 0 }, 0));
+    expect_none();
+    expect_alternatives();
 }
 
 /* Measurement has one way for them: each alone might be faster in another. */
@@ -151,15 +197,10 @@ TEST(not_of_one)
 /* Two of unequal sizes keep the ways among which a measurement chooses. */
 TEST(not_of_unequal_sizes)
 {
-    const lfuse_plan_options options = {.effort = LFUSE_EFFORT_MEASURE};
-    lfuse__plan_body *made = NULL;
-
     layers(1, LFUSE_F32, 64, 128);
     lfuse_output(g, "dy", layer(1, lfuse_input(g, "e", F32(64, 256)), LFUSE_F32, 64, 256));
-    OK(lfuse__plan_make(g, &rig_facts, &lfuse__products_advice, &options, &made));
-    ck_assert_int_eq(made->nstages, 4);
-    for (int i = 0; i < made->nstages; i++) ck_assert_int_gt(made->stages[i].nalternatives, 1);
-    lfuse__plan_free(made);
+    expect_none();
+    expect_alternatives();
 }
 
 TEST(not_of_f16)
