@@ -65,10 +65,17 @@ typedef struct lfuse__row_mapping {
     lfuse__row_form form;
     int team;      /* TEAM, GROUP: work-items a row; PARTIAL, FOLD: 0 where neighbours take neighbouring rows */
     int held;      /* TEAM, GROUP: elements of the row that a work-item has; 0: rows of any length, read every sweep.
+                      ITEM: elements of a row, LFUSE__SEGMENT at most; 0: any length.
                       PARTIAL, FOLD of team 0 on GPUs: work-items that share a segment */
-    bool whole;    /* TEAM, GROUP: all rows have exactly team * held elements */
+    bool whole;    /* TEAM, GROUP: all rows have exactly team * held elements. ITEM: all have exactly `held` */
     int residents; /* TEAM: work-groups that a compute unit has registers for; 0: not known. No part of the text */
 } lfuse__row_mapping;
+
+/* Returns how many elements of a row the kernel has room for; 0: rows of any length. */
+static inline uint64_t lfuse__rows_held(const lfuse__row_mapping *m)
+{
+    return m->form == LFUSE__ROWS_ITEM ? (uint64_t)m->held : (uint64_t)m->team * (uint64_t)m->held;
+}
 
 /* Returns whether the row kernel is one of two: PARTIAL reduces segments, FOLD reduces what PARTIAL found. */
 static inline bool lfuse__rows_staged(const lfuse__row_mapping *m)

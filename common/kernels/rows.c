@@ -26,7 +26,8 @@ static lfuse_status form_check(const lfuse__row_mapping *m, const lfuse__facts *
                (m->held == HELD || m->held == 0);
         break;
     case LFUSE__ROWS_ITEM:
-        good = m->held == 0 && (lfuse__single(facts) ? m->team == 1 : power(m->team) && m->team <= LFUSE__TEAM);
+        good = m->held >= 0 && m->held <= LFUSE__SEGMENT && m->whole == (m->held != 0) &&
+               (lfuse__single(facts) ? m->team == 1 : power(m->team) && m->team <= LFUSE__TEAM);
         break;
     case LFUSE__ROWS_PARTIAL:
     case LFUSE__ROWS_FOLD:
@@ -86,7 +87,7 @@ static lfuse_status pack(const lfuse__kernel_class *k, const lfuse__facts *facts
     LFUSE__TRY(lfuse__geometry_pack(k, &layout, g, packed));
     rebind(k, facts, g, packed);
     const uint64_t rows = packed->words[layout.count], length = packed->words[layout.length];
-    const uint64_t most = (uint64_t)m->team * (uint64_t)m->held;
+    const uint64_t most = lfuse__rows_held(m);
     if (!single && m->held && !lfuse__rows_staged(m) && (length > most || (m->whole && length != most)))
         return lfuse__error(LFUSE_ERR_INVALID, "rows of %llu elements in a kernel that holds %llu",
                             (unsigned long long)length, (unsigned long long)most);
@@ -101,7 +102,7 @@ static lfuse_status warm_up(const lfuse__kernel_class *k, const lfuse__facts *fa
 {
     lfuse__geometry g;
     lfuse__geometry_of_one(&g);
-    if (k->rows.whole) g.extents[k->rank - 1] = (int64_t)k->rows.team * k->rows.held;
+    if (k->rows.whole) g.extents[k->rank - 1] = (int64_t)lfuse__rows_held(&k->rows);
     return pack(k, facts, &g, packed);
 }
 

@@ -93,6 +93,7 @@ static void choose_strided(const lfuse__facts *facts, const traits *of, const si
     const uint64_t items = units * (uint64_t)of->costs.unit_items;
     const int few = share_of(of->costs.line_bytes), most = share_of(of->costs.sector_bytes);
     m->form = LFUSE__ROWS_ITEM;
+    m->held = s->fixed && s->length <= LFUSE__SEGMENT ? (int)s->length : 0;
     m->team = 1;
     while (m->team < few && s->rows * (uint64_t)m->team < items) m->team *= 2;
     if (s->rows * (uint64_t)m->team >= items) return;
@@ -142,7 +143,7 @@ static lfuse__row_mapping choose(const lfuse__facts *facts, const traits *of, co
     if (lfuse__single(facts)) choose_single(facts, of, s, &m);
     else if (of->strided) choose_strided(facts, of, s, &m);
     else choose_team(facts, of, s, &m);
-    m.whole = s->fixed && m.held && (uint64_t)(m.team * m.held) == s->length;
+    m.whole = s->fixed && m.held && !lfuse__rows_staged(&m) && lfuse__rows_held(&m) == s->length;
     return m;
 }
 
@@ -157,10 +158,10 @@ void lfuse__rows_choose(const lfuse__facts *facts, uint64_t rows, uint64_t lengt
 }
 
 /*
- * The elements of the longest row that one group takes in a shared launch. An H100 took 31 us for them when their loads
- * were not in vectors yet; it has not been timed since, and two launches take some 11 us.
+ * The elements of the longest row that one group takes in a shared launch. An H200 takes 30 us for 65536 of them, as few
+ * loads of one group are under way; a launch of its own with more work-items takes less than 10.
  */
-enum { ONE_GROUP = 65536 };
+enum { ONE_GROUP = 16384 };
 
 void lfuse__rows_choose_shared(const lfuse__facts *facts, uint64_t length, lfuse__kernel_class *k)
 {

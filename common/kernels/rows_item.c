@@ -240,7 +240,8 @@ void lfuse__rows_emit_item(const lfuse__rows *from, const char *name)
     const lfuse__expr width = single ? lfuse__expression("LANES") : lfuse__expression("%d", LFUSE__GROUP / n);
     const lfuse__parameter parameters[] = {
         {"NAME", .word = name}, {"ITEMS", .number = single ? 1 : LFUSE__GROUP}, {"WIDTH", .word = width.text},
-        {"SHARED", .number = n > 1}, {"PARTIAL", .number = partial(from)}, {NULL},
+        {"SHARED", .number = n > 1}, {"PARTIAL", .number = partial(from)},
+        {"WHOLE", .number = from->mapping.whole ? from->mapping.held : 0}, {NULL},
     };
 
     r.across = true;

@@ -228,6 +228,7 @@ TEST_LOOP(rows, 0, ARCHS)
                  {LFUSE__ROWS_TEAM, 32, 32, false}, {LFUSE__ROWS_GROUP, 128, 32, true},
                  {LFUSE__ROWS_GROUP, 512, 0, false}, {LFUSE__ROWS_GROUP, 1024, 32, false},
                  {LFUSE__ROWS_ITEM, 1, 0, false},    {LFUSE__ROWS_ITEM, 8, 0, false},
+                 {LFUSE__ROWS_ITEM, 32, 64, true},
                  {LFUSE__ROWS_PARTIAL, 0, 8, false}, {LFUSE__ROWS_PARTIAL, 32, 0, false},
                  {LFUSE__ROWS_FOLD, 0, 8, false}};
     const bool shares = _i && !test_all();

@@ -238,9 +238,9 @@ TEST(rows_that_share_a_launch)
     static const struct {
         uint64_t rows, length;
         lfuse__row_form alone, shared;
-    } wanted[] = {{1, 65536, LFUSE__ROWS_PARTIAL, LFUSE__ROWS_GROUP},
-                  {1, 65537, LFUSE__ROWS_PARTIAL, LFUSE__ROWS_PARTIAL},
-                  {1, 20000, LFUSE__ROWS_GROUP, LFUSE__ROWS_GROUP}, {1, 100, LFUSE__ROWS_TEAM, LFUSE__ROWS_TEAM}};
+    } wanted[] = {{1, 65536, LFUSE__ROWS_PARTIAL, LFUSE__ROWS_PARTIAL},
+                  {1, 16385, LFUSE__ROWS_GROUP, LFUSE__ROWS_GROUP},
+                  {1, 16384, LFUSE__ROWS_GROUP, LFUSE__ROWS_GROUP}, {1, 100, LFUSE__ROWS_TEAM, LFUSE__ROWS_TEAM}};
     const lfuse__facts facts = gpu();
     for (int i = 0; i < (int)(sizeof wanted / sizeof *wanted); i++) {
         sample s;
@@ -249,7 +249,8 @@ TEST(rows_that_share_a_launch)
         ck_assert_int_eq(s.k.rows.form, wanted[i].alone);
         lfuse__rows_choose_shared(&facts, wanted[i].length, &s.k);
         ck_assert_int_eq(s.k.rows.form, wanted[i].shared);
-        if (wanted[i].shared == LFUSE__ROWS_GROUP) ck_assert_int_eq(s.k.rows.team, LFUSE__GROUP);
+        if (wanted[i].shared == LFUSE__ROWS_GROUP)
+            ck_assert_int_eq(s.k.rows.team, wanted[i].length > 16384 ? 1024 : LFUSE__GROUP);
     }
     sample s;
     sample_rows(&s, ROW_SUM, LFUSE_F32);
@@ -344,6 +345,44 @@ TEST(whole_rows_are_promised)
         lfuse__rows_choose(&facts, 10000, 511, promised, &s.k);
         ck_assert(!s.k.rows.whole);
     }
+}
+
+/* So have columns of one segment. */
+TEST(whole_columns_are_promised)
+{
+    static const struct {
+        uint64_t length;
+        int held;
+    } wanted[] = {{64, 64}, {LFUSE__SEGMENT, LFUSE__SEGMENT}, {LFUSE__SEGMENT + 1, 0}};
+    const lfuse__facts facts = gpu();
+    for (int i = 0; i < 2 * (int)(sizeof wanted / sizeof *wanted); i++) {
+        sample s;
+        sample_rows(&s, ROW_SUM, LFUSE_F32);
+        sample_rows_inner(&s, LFUSE__STRIDE_ANY);
+        lfuse__rows_choose(&facts, 200000, wanted[i / 2].length, i % 2, &s.k);
+        ck_assert_int_eq(s.k.rows.form, LFUSE__ROWS_ITEM);
+        ck_assert_int_eq(s.k.rows.held, i % 2 ? wanted[i / 2].held : 0);
+        ck_assert_int_eq(s.k.rows.whole, s.k.rows.held != 0);
+    }
+}
+
+/* A kernel for columns of one length has no loop over segments, and takes no others. */
+TEST(whole_columns_are_checked)
+{
+    const lfuse__facts facts = gpu();
+    lfuse__geometry g;
+    lfuse__packed packed;
+    sample s;
+    sample_rows(&s, ROW_SUM, LFUSE_F32);
+    sample_rows_inner(&s, LFUSE__STRIDE_ANY);
+    lfuse__geometry_of_one(&g);
+    g.extents[0] = 100, g.extents[1] = 64;
+    s.k.rows = (lfuse__row_mapping){.form = LFUSE__ROWS_ITEM, .team = 32, .held = 64, .whole = true};
+    OK(lfuse__family_rows.pack(&s.k, &facts, &g, &packed));
+    for (g.extents[1] = 63; g.extents[1] <= 65; g.extents[1] += 2)
+        FAILS(LFUSE_ERR_INVALID, lfuse__family_rows.pack(&s.k, &facts, &g, &packed));
+    s.k.rows.whole = false;
+    FAILS(LFUSE_ERR_INVALID, lfuse__family_rows.pack(&s.k, &facts, &g, &packed));
 }
 
 /* Rows of any length, by the largest group that the device takes. */

@@ -253,7 +253,7 @@ typedef struct lie {
 static const lie lies[] = {
     {LFUSE__STRIDE_UNIT, 2, 1, false}, {LFUSE__STRIDE_UNIT, 3, 1, true}, {LFUSE__STRIDE_ANY, 2, 1, false},
     {LFUSE__STRIDE_SPLIT, 4, 2, false}, {LFUSE__STRIDE_UNIT, 1, 1, false}, {LFUSE__STRIDE_SPLIT, 3, 2, true}};
-enum { LIES = sizeof lies / sizeof *lies, FORMS = 19, KERNELS = FORMS * LIES * ROW_BODIES };
+enum { LIES = sizeof lies / sizeof *lies, FORMS = 21, KERNELS = FORMS * LIES * ROW_BODIES };
 
 static const form single[] = {{LFUSE__ROWS_TEAM, 1, 0, false}, {LFUSE__ROWS_ITEM, 1, 0, false},
                               {LFUSE__ROWS_PARTIAL, 0, 0, false}, {LFUSE__ROWS_PARTIAL, 1, 0, false}};
@@ -264,7 +264,8 @@ static const form teams[] = {
     {LFUSE__ROWS_GROUP, 64, 32, false},
     {LFUSE__ROWS_GROUP, 256, 32, false}, {LFUSE__ROWS_GROUP, 1024, 32, false}, {LFUSE__ROWS_GROUP, 128, 0, false},
     {LFUSE__ROWS_ITEM, 1, 0, false},  {LFUSE__ROWS_ITEM, 8, 0, false}, {LFUSE__ROWS_PARTIAL, 0, 8, false},
-    {LFUSE__ROWS_PARTIAL, 32, 0, false}, {LFUSE__ROWS_ITEM, 32, 0, false}, {LFUSE__ROWS_PARTIAL, 0, 32, false}};
+    {LFUSE__ROWS_PARTIAL, 32, 0, false}, {LFUSE__ROWS_ITEM, 32, 0, false}, {LFUSE__ROWS_PARTIAL, 0, 32, false},
+    {LFUSE__ROWS_ITEM, 32, 64, true}, {LFUSE__ROWS_ITEM, 8, 1000, true}};
 
 /*
  * Of a form and the strides some body, by turns; in one of three forms for strides that are not the plain ones, of
@@ -279,7 +280,7 @@ static bool in_turn(const form *f, int form_index, int lie_index, row_body body)
 static bool chosen(const form *f, int lie_index, row_body body, lfuse_type type)
 {
     /* All kinds of strides for every form, most of them with one body; every body in every form. */
-    if (f->whole && lie_index > 0) return false;
+    if (f->whole && f->form != LFUSE__ROWS_ITEM && lie_index > 0) return false;
     if (f->form == LFUSE__ROWS_PARTIAL && body == ROW_NORM) return false;
     if ((f->form == LFUSE__ROWS_ITEM || (f->form == LFUSE__ROWS_PARTIAL && f->team == 0)) && lie_index == 2)
         return true;
@@ -301,7 +302,8 @@ static void run_lengths(rig *r, lfuse__bprogram *program, const char *name, cons
     static const int64_t lengths[] = {0,    1,    3,    31,   127,  128,   129,   1000,
                                       1023, 1024, 1025, 4096, 5000, 16384, 20000, 100000};
     /* What a team holds; of parts of columns `held` says how many share a segment. */
-    const int64_t most = s->k.rows.held && s->k.rows.team ? (int64_t)s->k.rows.team * s->k.rows.held : INT64_MAX;
+    const uint64_t held = lfuse__rows_held(&s->k.rows);
+    const int64_t most = held ? (int64_t)held : INT64_MAX;
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
         const int64_t n = lengths[i], rows = n > 4000 ? 3 : n > 1000 ? 5 : n > 200 ? 18 : 70;
         if (r->facts.info.kind == LFUSE_DEVICE_CPU && !test_all() && n > 1 && ((int)i + turn) % 2) continue;

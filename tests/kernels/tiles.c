@@ -428,8 +428,8 @@ static void layers_emit(lfuse__strbuf *out, const char *name, const lfuse__kerne
     for (int i = 0; i < PRODUCT; i++) {
         sample_rows(&sums[i], ROW_SUM, LFUSE_F32);
         if (i == SUM_OF_COLUMNS) sample_rows_inner(&sums[i], LFUSE__STRIDE_ANY);
-        lfuse__rows_choose(facts, i == SUM_OF_COLUMNS ? 1024 : 1, i == SUM_OF_COLUMNS ? 64 : 65536, false, &sums[i].k);
-        lfuse__rows_choose_shared(facts, 65536, &sums[i].k);
+        lfuse__rows_choose(facts, i == SUM_OF_COLUMNS ? 1024 : 1, i == SUM_OF_COLUMNS ? 64 : 16384, false, &sums[i].k);
+        lfuse__rows_choose_shared(facts, 16384, &sums[i].k);
         parts[i].k = sums[i].k;
     }
     for (int i = 0; i < PARTS; i++) memset(parts[i].differs, 0xff, sizeof parts[i].differs);
