@@ -4,7 +4,8 @@
  *
  * A small one takes longer to submit than to run. So a batch of up to MOST_RUNS is timed, on devices with native graphs
  * as one graph, which the device works through without the host. A round times one batch of each, so that a drifting
- * clock meets all of them alike: there are a few rounds with all, and more with the best.
+ * clock meets all of them alike: there are a few rounds with all, and more with the best. Where the list asks for it,
+ * each run of a batch is preceded by a fill of other memory, whose time is measured too and taken off.
  *
  * What it costs, but for what is made ready once: about 30 ms where a run takes less than BATCH_US; above, the longer
  * of TRIED_US and LEAST_TRIED runs, each twice, then the longer of ROUNDS_US and two rounds of FINALISTS.
@@ -16,6 +17,7 @@
 #include "common/base/log.h"
 #include "common/tune/tuner.h"
 
+enum { NONE = -1 };
 enum {
     MOST_RUNS = 20,
     LEAST_TRIED = 8, /* of a long list, whatever they take */
@@ -29,7 +31,7 @@ enum {
 #define ROUNDS_US 10e3
 
 typedef struct candidate {
-    int index;            /* in the list */
+    int index;            /* in the list; NONE: it has no runs, and batches time what precedes these */
     lfuse__native *graph; /* of as many runs as a batch has; NULL: they are submitted one by one */
     int n;
     double us[QUICK_ROUNDS + FINAL_ROUNDS]; /* [n] of one run, ascending */
@@ -40,6 +42,8 @@ typedef struct measurement {
     lfuse_stream *stream;
     lfuse_event *before, *after;
     int runs;             /* of a batch */
+    lfuse__range *evicting; /* the memory that is filled before each run of a batch; NULL: none is */
+    double evict_us;      /* what that takes */
     double spent;         /* in batches, us */
     int count;
     candidate left[LFUSE__CANDIDATES]; /* [count], those that have not failed */
@@ -59,7 +63,10 @@ static lfuse_status submit(const measurement *m, const candidate *x)
     int i;
 
     if (x->graph) return lfuse__native_launch(m->stream, x->graph);
-    for (i = 0; i < m->runs; i++) LFUSE__TRY(m->list->run(m->list->context, x->index, m->stream));
+    for (i = 0; i < m->runs; i++) {
+        if (m->evicting) LFUSE__TRY(lfuse__fill(m->stream, m->evicting, 0, 0, 4, m->list->evict_bytes));
+        if (x->index != NONE) LFUSE__TRY(m->list->run(m->list->context, x->index, m->stream));
+    }
     return LFUSE_OK;
 }
 
@@ -86,7 +93,7 @@ static lfuse_status time_batch(measurement *m, candidate *x)
     if (status && status != LFUSE_ERR_UNSUPPORTED) return status;
     if (!status) us = start;
     m->spent += us;
-    note(x, us / m->runs);
+    note(x, us / m->runs - m->evict_us);
     return LFUSE_OK;
 }
 
@@ -193,6 +200,34 @@ static void enter(measurement *m, int index)
     if (status) drop(m, m->count - 1, status);
 }
 
+static lfuse_status time_evicting(measurement *m, candidate *none, bool graphs)
+{
+    int i;
+
+    if (graphs) LFUSE__TRY(make_graph(m, none));
+    for (i = 0; i < QUICK_ROUNDS + LEAST_ROUNDS; i++) LFUSE__TRY(time_batch(m, none));
+    return LFUSE_OK;
+}
+
+/* Without the memory for it, runs find the cache as the runs before left it. */
+static void begin_evicting(measurement *m, bool graphs)
+{
+    candidate none = { .index = NONE };
+    lfuse_status status;
+
+    if (!m->list->evict_bytes) return;
+    status = lfuse__range_create(lfuse__stream_device(m->stream), m->list->evict_bytes, &m->evicting);
+    if (!status) status = time_evicting(m, &none, graphs);
+    lfuse__native_destroy(none.graph);
+    if (!status) {
+        m->evict_us = time_of(&none);
+        return;
+    }
+    lfuse__log(LFUSE_LOG_INFO, "%s is measured with the cache as it is: %s", m->list->title, lfuse__error_message());
+    lfuse__range_release(m->evicting);
+    m->evicting = NULL;
+}
+
 /* All of them in batches; what was timed before with the host's share in it does not count. */
 static void measure_batches(measurement *m, bool graphs)
 {
@@ -201,6 +236,7 @@ static void measure_batches(measurement *m, bool graphs)
 
     m->runs = us * MOST_RUNS < BATCH_US ? MOST_RUNS : (int)(BATCH_US / us);
     for (i = 0; i < m->count; i++) m->left[i].n = 0;
+    begin_evicting(m, graphs);
     if (graphs) each(m, make_graph);
     run_rounds(m, QUICK_ROUNDS);
     rank(m);
@@ -243,6 +279,7 @@ lfuse_status lfuse__measure(const lfuse__candidates *c, int count, lfuse_stream 
         }
     }
     while (m.count) release(&m, &m.left[--m.count]);
+    lfuse__range_release(m.evicting);
     lfuse__event_destroy(m.before);
     lfuse__event_destroy(m.after);
     return status;

@@ -24,6 +24,8 @@ typedef struct lfuse__candidates {
     const char *title;   /* its name in the log: "product 4 x 8 x 16" */
     bool measure;        /* candidates are measured where wisdom names none */
     bool required;       /* a failed measurement is an error, unless the device lacks memory; else it is logged */
+    uint64_t evict_bytes; /* before each run so many bytes of other memory are written, which takes what the run before
+                            left out of the device's cache; 0: nothing is written */
     double margin;       /* the first that works is chosen unless another takes less than this share of its time; 0: the
                             fastest is chosen */
     void *context;
@@ -58,7 +60,8 @@ lfuse_status lfuse__tune(lfuse_device *dev, lfuse_stream *busy, const lfuse__can
 /*
  * measure.c: measures candidates 0 ... count - 1 on a stream that nobody else uses. *best is the number of the fastest,
  * us[i] the microseconds of one run of candidate i, INFINITY of those that fail or are left out. Where none works, the
- * error of the last one is returned. Of `c`, title, context, name, prepare, release and run alone are used.
+ * error of the last one is returned. Of `c`, title, evict_bytes, context, name, prepare, release and run alone are
+ * used.
  */
 lfuse_status lfuse__measure(const lfuse__candidates *c, int count, lfuse_stream *stream, int *best, double *us);
 

@@ -15,6 +15,11 @@
 typedef struct lfuse_plan lfuse_plan;
 typedef struct lfuse_instance lfuse_instance;
 
+/**
+ * How a plan chooses among ways to compute the same. What is timed runs over memory of its own. On GPUs whose cache has
+ * no room for the tensors that are bound, the cache is filled with other memory before each timed run, as the other
+ * kernels of the plan would fill it.
+ */
 typedef enum lfuse_effort {
     LFUSE_EFFORT_DEFAULT = 0,  /**< LFUSE_EFFORT of the environment (estimate, measure), else estimate */
     LFUSE_EFFORT_ESTIMATE = 1, /**< what wisdom names, else the vendor heuristic's first choice: nothing is timed */

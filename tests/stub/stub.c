@@ -195,7 +195,7 @@ static void state_facts(int index, lfuse__facts *facts)
     snprintf(info->driver, sizeof info->driver, "stub %u", s->driver);
     snprintf(info->compiler, sizeof info->compiler, "host C compiler");
     snprintf(info->gemm, sizeof info->gemm, "plain loops");
-    info->kind = LFUSE_DEVICE_CPU;
+    info->kind = s->gpu ? LFUSE_DEVICE_GPU : LFUSE_DEVICE_CPU;
     info->compute_units = s->compute_units;
     info->max_group = s->max_group;
     info->max_argument_bytes = s->max_argument_bytes;
@@ -220,7 +220,7 @@ static void state_facts(int index, lfuse__facts *facts)
     facts->tensor_cores = s->tensor_cores;
     facts->elementwise_groups = s->elementwise_groups;
     facts->resident_groups = s->resident_groups;
-    if (s->resident_groups) info->cache_bytes = 1 << 24;
+    info->cache_bytes = s->cache_bytes ? s->cache_bytes : s->resident_groups ? 1 << 24 : 0;
 }
 
 static lfuse_status describe(int i, lfuse__facts *facts)

@@ -152,6 +152,24 @@ TEST(a_way_that_is_gone)
     check_lines(file, 1);
 }
 
+/* What is known of a plan whose tensors the cache has room for does not count for others. */
+TEST(tensors_that_the_cache_has_no_room_for)
+{
+    dense_graph();
+    slow_epilogue();
+    lfuse__stub.gpu = true;
+    lfuse__stub.cache_bytes = 1 << 20;
+    reopen();
+    check_launches(LFUSE_EFFORT_MEASURE, 4, 2, true);
+    check_lines(file, 1);
+    lfuse__stub.cache_bytes = 64;
+    reopen();
+    const uint64_t fills = lfuse__stub_calls(LFUSE__STUB_fill);
+    check_launches(LFUSE_EFFORT_MEASURE, 4, 2, true);
+    ck_assert_uint_gt(lfuse__stub_calls(LFUSE__STUB_fill), fills);
+    check_lines(file, 2);
+}
+
 /* Without memory for it nothing is measured, and the plan works as the estimate has it. */
 TEST(no_memory_for_a_trial)
 {

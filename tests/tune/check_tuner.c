@@ -134,6 +134,33 @@ TEST(the_margin)
     ck_heard("title: zero fails: zero fails");
 }
 
+/* Before each run of a batch other memory is filled, whose time does not count. */
+TEST(the_cache_is_overwritten)
+{
+    for (int i = 0; i < 2; i++) {
+        made m = { .count = 2, .cost = { 3, 2 } };
+        lfuse__candidates c = candidates_of(&m, i ? "made:1" : "made:0", true);
+        lfuse__stub.native_graph = i;
+        reopen();
+        c.evict_bytes = 4096;
+        const uint64_t memories = lfuse__stub_calls(LFUSE__STUB_alloc);
+        check_choice(&m, &c, 1, true);
+        ck_assert_uint_eq(lfuse__stub_calls(LFUSE__STUB_alloc), memories + 1);
+        ck_heard("title: one takes 2.000 us");
+        ck_heard("title: zero takes 3.000 us");
+    }
+}
+
+TEST(no_memory_to_overwrite_the_cache)
+{
+    made m = { .count = 2, .cost = { 3, 2 } };
+    lfuse__candidates c = candidates_of(&m, "made:1", true);
+    c.evict_bytes = (uint64_t)1 << 60;
+    check_choice(&m, &c, 1, true);
+    ck_heard("title is measured with the cache as it is: ");
+    ck_heard("title: one takes 2.000 us");
+}
+
 /* Nothing to choose among, before or after it is set up. */
 TEST(less_than_two)
 {

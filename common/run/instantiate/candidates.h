@@ -69,6 +69,14 @@ typedef int lfuse__find_function(void *context, const lfuse__wise_choice *named)
 lfuse_status lfuse__tune_candidates(lfuse__candidate_list *l, const char *kind, lfuse__list_function *list,
                                     lfuse__find_function *find, int *chosen);
 
+/*
+ * Returns how many bytes candidates write before each run that is timed (tuner.h): as many as the device's cache holds,
+ * where the tensors that the instance is made for have no room there. In use each of its kernels finds the cache full
+ * of what the others have touched, whatever it left there itself the run before. CPUs have caches for each core, and
+ * nothing is written there; 0: so it is elsewhere.
+ */
+uint64_t lfuse__evict_bytes(const lfuse_instance *in);
+
 /* ---- candidates_name.c ---- */
 
 /*

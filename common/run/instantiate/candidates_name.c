@@ -174,6 +174,7 @@ lfuse_status lfuse__problem_name(const lfuse_instance *in, const char *kind, con
         lfuse__strbuf_format(&w.text, "\n%s", order[i]->name);
         for (k = 0; k < order[i]->nsteps; k++) add_step(&w, &order[i]->steps[k]);
     }
+    if (lfuse__evict_bytes(in)) lfuse__strbuf_format(&w.text, "\nbeside tensors that the cache has no room for");
     status = lfuse__strbuf_check(&w.text);
     hash = lfuse__hash_bytes(w.text.data, w.text.length);
     lfuse__strbuf_free(&w.text);
