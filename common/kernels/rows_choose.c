@@ -158,8 +158,8 @@ void lfuse__rows_choose(const lfuse__facts *facts, uint64_t rows, uint64_t lengt
 }
 
 /*
- * The elements of the longest row that one group takes in a shared launch. An H200 takes 30 us for 65536 of them, as few
- * loads of one group are under way; a launch of its own with more work-items takes less than 10.
+ * The elements of the longest row that one group takes in a shared launch. An H200 takes 30 us for 65536 of them, as
+ * few loads of one group are under way; a launch of its own with more work-items takes less than 10.
  */
 enum { ONE_GROUP = 16384 };
 

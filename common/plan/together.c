@@ -2,7 +2,7 @@
 /*
  * Products that update inputs alone and share one launch: the gradients of the weights of several layers, with the
  * optimizer's step in the epilogue. Nobody waits for them, so that they can run last, and there they are one level.
- * A product without another one of its sizes can share the launch of small steps that run late, such as those of biases.
+ * A product without another one of its sizes can share the launch of small steps that run late, as those of biases.
  *
  * What they multiply stays in scratch memory until then. So this pass takes those whose matrices are small: so many
  * elements as a device holds at a time (LFUSE__WAVE). It leaves the library's own kernels as the only way to compute
