@@ -20,8 +20,8 @@ enum {
 };
 
 typedef struct numbers {
-    int major, minor, units, group, local, cache, managed, concurrent, pageable, clock, memory_clock, memory_bits,
-        cooperative;
+    int major, minor, units, group, local, dynamic, cache, managed, concurrent, pageable, clock, memory_clock,
+        memory_bits, cooperative;
 } numbers;
 
 static lfuse_status read_numbers(CUdevice id, numbers *n)
@@ -37,6 +37,8 @@ static lfuse_status read_numbers(CUdevice id, numbers *n)
         { CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, "MULTIPROCESSOR_COUNT", &n->units, false },
         { CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK, "MAX_THREADS_PER_BLOCK", &n->group, false },
         { CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK, "MAX_SHARED_MEMORY_PER_BLOCK", &n->local, false },
+        { CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, "MAX_SHARED_MEMORY_PER_BLOCK_OPTIN", &n->dynamic,
+          false },
         { CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, "L2_CACHE_SIZE", &n->cache, false },
         { CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY, "MANAGED_MEMORY", &n->managed, false },
         { CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS, "CONCURRENT_MANAGED_ACCESS", &n->concurrent, false },
@@ -130,6 +132,8 @@ static void state_launches(const numbers *n, lfuse__cu_device *device)
     f->simd = WARP;
     f->steps = true;
     f->tensor_cores = device->capability >= TENSOR_CORES_CAPABILITY;
+    f->wgmma = !strcmp(f->arch, "sm_90a");
+    f->dynamic_local_bytes = (uint64_t)n->dynamic;
     f->overlaps = device->overlap;
     /* 256 work-items with 255 registers each fit a multiprocessor, and so does the static local memory of one group. */
     if (n->cooperative && lfuse__cu_driver.version >= RESIDENT_VERSION && lfuse__cu.LaunchKernelEx != NULL)

@@ -197,7 +197,7 @@ static inline void lfuse__cu_unrelax(CUstreamCaptureMode mode)
 
 /* ---- program.c ---- */
 
-/* What kernels of this device are compiled for: "sm_90"; "compute_121" where NVRTC is older than the device. */
+/* What kernels of this device are compiled for: "sm_90a"; "compute_121" where NVRTC is older than the device. */
 void lfuse__cu_arch(int capability, char *arch, size_t size);
 
 /* ---- the slots ---- */

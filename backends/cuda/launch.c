@@ -6,13 +6,20 @@
 
 #include "backends/cuda/internal.h"
 
-/* Asking for an attribute loads the kernel now; a first launch that did so could fail while the caller captures. */
+/*
+ * Lets launches ask for all dynamic local memory that a group can have beside the kernel's static one. Asking for an
+ * attribute loads the kernel now; a first launch that did so could fail while the caller captures.
+ */
 static lfuse_status load(const lfuse__bkernel *k)
 {
-    int group;
-    CUresult result = lfuse__cu.FuncGetAttribute(&group, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, k->function);
+    const int most = (int)k->dev->device.facts.dynamic_local_bytes;
+    int bytes;
+    CUresult result = lfuse__cu.FuncGetAttribute(&bytes, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, k->function);
 
     if (result != CUDA_SUCCESS) return lfuse__cu_error(k->dev, result, "cuFuncGetAttribute of kernel %s", k->name);
+    if (bytes >= most) return LFUSE_OK;
+    result = lfuse__cu.FuncSetAttribute(k->function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, most - bytes);
+    if (result != CUDA_SUCCESS) return lfuse__cu_error(k->dev, result, "cuFuncSetAttribute of kernel %s", k->name);
     return LFUSE_OK;
 }
 

@@ -8,8 +8,11 @@
 
 #include "backends/cuda/internal.h"
 
-/* MINIMAL: the first version that takes --minimal, which leaves out of NVRTC's own header what kernels never use. */
-enum { MAX_ARCHS = 64, MINIMAL = 12040 };
+/*
+ * MINIMAL: the first version that takes --minimal, which leaves out of NVRTC's own header what kernels never use.
+ * SPECIFIC: the first one that compiles for sm_90a, which has instructions that later architectures have not.
+ */
+enum { MAX_ARCHS = 64, MINIMAL = 12040, SPECIFIC = 12000, HOPPER = 90 };
 
 /* No contraction, correctly rounded division and root, subnormals: the promise of equal bits rests on these. */
 #define OPTIONS "--fmad=false", "--prec-div=true", "--prec-sqrt=true", "--ftz=false", "--std=c++17"
@@ -35,7 +38,9 @@ void lfuse__cu_arch(int capability, char *arch, size_t size)
 {
     int best = supported_arch(capability);
 
-    if (best == 0 || best == capability) snprintf(arch, size, "sm_%d", capability);
+    if (best == HOPPER && capability == HOPPER && lfuse__cu_compiler.version >= SPECIFIC)
+        snprintf(arch, size, "sm_%da", capability);
+    else if (best == 0 || best == capability) snprintf(arch, size, "sm_%d", capability);
     else snprintf(arch, size, "compute_%d", best);
 }
 

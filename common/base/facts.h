@@ -41,6 +41,9 @@ typedef struct lfuse__facts {
     double copy_rate;       /* copies in memory, bytes read and written a second */
     bool tensor_cores;      /* tensor cores, for products of f16 and bf16 by teams of 32, and copies into local
                                memory that nobody waits for: backends/nvidia.k has LOAD_FRAGMENTS, MMA, ASYNC_COPY16 */
+    bool wgmma;             /* tensor cores, for products by four teams of 32 together, that read their operands from
+                               local memory: backends/nvidia.k has WGMMA */
+    uint64_t dynamic_local_bytes; /* of a group, that a launch can ask for (local_bytes); 0: none */
     bool steps;             /* prelude.k has STEPS_f32: the loads from local memory and the fused multiply-adds of one
                                k-tile as a single asm statement, which compiles faster than unrolled loops */
     bool overlaps;          /* a launch is brought up while the one before it in the stream ends, for which its kernel

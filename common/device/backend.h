@@ -52,7 +52,7 @@ typedef struct lfuse__mem_info {
 typedef struct lfuse__launch_args {
     uint64_t groups;       /* work-groups, one dimension; 0: nothing is launched */
     unsigned group;        /* work-items of a group: equal to what the kernel was compiled for */
-    unsigned local_bytes;  /* dynamic local memory; 0 at present */
+    unsigned local_bytes;  /* dynamic local memory, at most facts.dynamic_local_bytes */
     unsigned nbuffers, nwords;
     lfuse__bmem *const *buffers; /* NULL entries are legal where the kernel does not use them */
     const uint64_t *words;

@@ -49,10 +49,10 @@ static lfuse_status too_much(const lfuse__kernel *kernel, const lfuse__launch_ar
 {
     const lfuse_device_info *info = &kernel->dev->facts.info;
 
-    return lfuse__error(LFUSE_ERR_UNSUPPORTED, "%s: a work-group of %u with %llu bytes of arguments and %u of local "
-                        "memory; %s takes 1 to %u with %u and %llu", kernel->what, launch->group,
+    return lfuse__error(LFUSE_ERR_UNSUPPORTED, "%s: a work-group of %u with %llu bytes of arguments and %u of dynamic "
+                        "local memory; %s takes 1 to %u with %u and %llu", kernel->what, launch->group,
                         (unsigned long long)bytes, launch->local_bytes, info->name, info->max_group,
-                        info->max_argument_bytes, (unsigned long long)info->local_bytes);
+                        info->max_argument_bytes, (unsigned long long)kernel->dev->facts.dynamic_local_bytes);
 }
 
 lfuse_status lfuse__launch(lfuse_stream *s, lfuse__kernel *kernel, const lfuse__launch_args *launch)
@@ -62,7 +62,7 @@ lfuse_status lfuse__launch(lfuse_stream *s, lfuse__kernel *kernel, const lfuse__
 
     LFUSE__TRY(lfuse__stream_same_device(s, kernel->dev, kernel->what));
     if (__builtin_expect(!launch->group || launch->group > info->max_group || bytes > info->max_argument_bytes ||
-                         launch->local_bytes > info->local_bytes, 0))
+                         launch->local_bytes > kernel->dev->facts.dynamic_local_bytes, 0))
         return too_much(kernel, launch, bytes);
     if (__builtin_expect(launch->resident && launch->groups > kernel->dev->facts.resident_groups, 0))
         return lfuse__error(LFUSE_ERR_UNSUPPORTED, "%s: %llu groups that run at the same time; %s has room for %u",

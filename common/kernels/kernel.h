@@ -193,6 +193,7 @@ typedef struct lfuse__geometry {
 typedef struct lfuse__packed {
     uint64_t groups;
     unsigned group, nwords;
+    unsigned local_bytes; /* of dynamic local memory; products' kernels alone have some */
     uint64_t words[LFUSE__MAX_WORDS];
 } lfuse__packed;
 

@@ -256,6 +256,7 @@ void lfuse__network_pack(const lfuse__kernel_class *c, const lfuse__network *w, 
     packed->groups = s.down * s.across;
     packed->group = LFUSE__GROUP;
     packed->nwords = (unsigned)(lfuse__network_head(c) + w->nlayers * lfuse__network_record(c));
+    packed->local_bytes = 0;
     words[LFUSE__NETWORK_ROWS] = (uint64_t)w->m;
     words[LFUSE__NETWORK_ACROSS] = s.across;
     words[LFUSE__NETWORK_COUNT] = (uint64_t)w->nlayers;

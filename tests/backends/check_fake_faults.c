@@ -90,7 +90,8 @@ TEST(test_every_failure)
 {
     static const char *const functions[] = {
         "cuStreamCreate", "cuEventCreate", "cuMemAlloc", "cuMemHostAlloc", "cuMemAllocManaged", "cuMemcpyAsync",
-        "cuMemsetD2D32Async", "cuModuleLoadDataEx", "cuModuleGetFunction", "cuFuncGetAttribute", "cuStreamBeginCapture",
+        "cuMemsetD2D32Async", "cuModuleLoadDataEx", "cuModuleGetFunction", "cuFuncGetAttribute",
+        "cuFuncSetAttribute", "cuStreamBeginCapture",
         "cuLaunchKernelEx", "cuStreamEndCapture", "cuGraphInstantiateWithFlags", "cuGraphLaunch",
         "cuGraphExecKernelNodeSetParams", "cuEventRecord", "cuStreamWaitEvent", "cuStreamSynchronize",
     };

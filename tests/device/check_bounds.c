@@ -30,13 +30,15 @@ static void begin_narrow(void)
 
 /* ---- launches ---- */
 
+static unsigned local_bytes; /* dynamic local memory of the next launches */
+
 static lfuse_status launch(lfuse__kernel *kernel, const lfuse__range *to, unsigned nwords, unsigned group,
                            uint64_t groups, bool resident)
 {
     static uint64_t words[600];
     lfuse__bmem *buffers[] = { to->mem };
-    const lfuse__launch_args args = { .groups = groups, .group = group, .nbuffers = 1, .nwords = nwords,
-                                      .buffers = buffers, .words = words, .resident = resident };
+    const lfuse__launch_args args = { .groups = groups, .group = group, .local_bytes = local_bytes, .nbuffers = 1,
+                                      .nwords = nwords, .buffers = buffers, .words = words, .resident = resident };
 
     words[0] = to->offset;
     words[1] = 4;
@@ -65,6 +67,21 @@ TEST(launches)
     OK(launch(kernel, y, 2, facts->info.max_group, 1, false));
     check_refused(launch(kernel, y, 2, facts->info.max_group + 1, 1, false));
     check_refused(launch(kernel, y, 2, 0, 1, false));
+}
+
+TEST(launches_with_dynamic_local_memory)
+{
+    test_stub_begin();
+    lfuse__stub.dynamic_local_bytes = 4096;
+    open_device();
+    lfuse__kernel *kernel = kernel_of(filling, "filling");
+    lfuse__range *y = take(64);
+    local_bytes = 4096;
+    OK(launch(kernel, y, 2, 1, 1, false));
+    local_bytes = 4097;
+    check_refused(launch(kernel, y, 2, 1, 1, false));
+    SAYS(LFUSE_ERR_UNSUPPORTED, launch(kernel, y, 2, 1, 1, false), "4097 of dynamic local memory");
+    local_bytes = 0;
 }
 
 TEST(resident_launches)

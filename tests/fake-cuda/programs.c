@@ -56,6 +56,14 @@ CUresult fake_FuncGetAttribute(int *value, CUfunction_attribute attribute, CUfun
     return CUDA_SUCCESS;
 }
 
+CUresult fake_FuncSetAttribute(CUfunction function, CUfunction_attribute attribute, int value)
+{
+    (void)function;
+    ENTER(FuncSetAttribute);
+    return attribute == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES && value <= 232448 ? CUDA_SUCCESS
+                                                                                            : CUDA_ERROR_INVALID_VALUE;
+}
+
 double fake_time_of(unsigned grid)
 {
     const char *text = getenv("FAKECUDA_QUICK");

@@ -87,7 +87,8 @@ static void give_back(rig *r, lfuse__bmem *memory)
 void rig_launch(rig *r, lfuse__bprogram *program, const char *kernel, const lfuse__packed *packed, int count,
                 const rig_buffer *buffers)
 {
-    const lfuse__launch_args args = {.groups = packed->groups, .group = packed->group, .nwords = packed->nwords,
+    const lfuse__launch_args args = {.groups = packed->groups, .group = packed->group, 
+                                     .local_bytes = packed->local_bytes, .nwords = packed->nwords,
                                      .words = packed->words};
     rig_launch_words(r, program, kernel, &args, count, buffers);
 }

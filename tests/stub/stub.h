@@ -53,6 +53,7 @@ typedef struct lfuse__stub_settings {
     bool lost;              /* pending reports a lost device */
     unsigned max_argument_bytes, max_group, simd, compute_units, elementwise_groups;
     bool gpu;                 /* fact: its kind; else a CPU */
+    uint64_t dynamic_local_bytes; /* fact */
     uint64_t cache_bytes;     /* fact; 0: 16 MB where there are resident groups, else not known */
     unsigned resident_groups; /* facts; for kernels of work-items: those of lanes have no words for it */
     uint64_t memory_bytes;  /* more is refused with ERR_DEVICE_MEMORY */

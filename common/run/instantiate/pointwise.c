@@ -249,8 +249,8 @@ static lfuse_status kernel_launch(lfuse_instance *in, const lfuse__operation *op
 {
     const lfuse__kernel_op *k = op->as.kernel;
     const lfuse__launch_args args = { .groups = k->packed.groups, .group = k->packed.group,
-                                      .nbuffers = (unsigned)k->nbuffers, .nwords = k->packed.nwords,
-                                      .buffers = k->buffers, .words = k->packed.words };
+                                      .local_bytes = k->packed.local_bytes, .nbuffers = (unsigned)k->nbuffers,
+                                      .nwords = k->packed.nwords, .buffers = k->buffers, .words = k->packed.words };
 
     (void)in;
     return lfuse__launch(s, k->kernel, &args);
