@@ -19,7 +19,7 @@ kernel_texts = \
 	%reldir%/text/gemm_mma.k %reldir%/text/gemm_mma_operand.k %reldir%/text/gemm_prefetch.k \
 	%reldir%/text/gemm_schedule.k %reldir%/text/gemm_simt.k %reldir%/text/gemm_simt_loop.k \
 	%reldir%/text/gemm_simt_operand.k %reldir%/text/gemm_skinny.k %reldir%/text/gemm_skinny_store.k \
-	%reldir%/text/gemm_split_k.k %reldir%/text/grid_stride.k %reldir%/text/group_stride.k \
+	%reldir%/text/gemm_split_k.k %reldir%/text/gemm_wgmma.k %reldir%/text/grid_stride.k %reldir%/text/group_stride.k \
 	%reldir%/text/list_broadcast.k %reldir%/text/list_chunk.k %reldir%/text/list_fold.k \
 	%reldir%/text/list_lines.k %reldir%/text/list_operand.k %reldir%/text/list_partial.k \
 	%reldir%/text/list_pointwise.k %reldir%/text/mlp.k %reldir%/text/mlp_weights.k %reldir%/text/pointwise.k \

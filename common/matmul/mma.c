@@ -2,23 +2,23 @@
 /* Products on tensor cores: the kernel is text/gemm_mma.k. */
 #include <stdio.h>
 
+#include "common/matmul/mma.h"
 #include "common/matmul/provider.h"
-#include "common/matmul/tile.h"
 #include "common/kernels/template.h"
 
 #include "common/kernels/text/gemm_mma.k.h"
 #include "common/kernels/text/gemm_mma_operand.k.h"
 
-enum { CHUNK = 8 /* elements of 16 bytes */, STEP = 16 /* of a fragment, along k too */, BANKS = 128 /* bytes */ };
+enum { CHUNK = LFUSE__MMA_CHUNK, STEP = LFUSE__MMA_STEP, BANKS = 128 /* bytes */ };
 
 enum { LOCAL_OF_ALL = 48 * 1024, TICKET_BYTES = 16 };
 
-static int warp_rows(const lfuse__product_class *p)
+int lfuse__mma_warp_rows(const lfuse__product_class *p)
 {
     return p->item_rows * 8;
 }
 
-static int warp_columns(const lfuse__product_class *p)
+int lfuse__mma_warp_columns(const lfuse__product_class *p)
 {
     return p->item_columns * 4;
 }
@@ -29,26 +29,23 @@ static int local(const lfuse__product_class *p)
     return (p->prefetch + 1) * p->depth * (p->rows + p->columns) / 2;
 }
 
-/* Parts of gemm_mma_operand.k; a place has the operand's number and the part's. */
-enum { ADDRESSES, COPY, FRAGMENTS, COPY_SLOWLY, PARTS };
-
-static void put_operand(const void *context, int which, int indent)
+void lfuse__mma_put_operand(const lfuse__tiles *t, int indent, int place, int stages, bool blocks)
 {
-    const lfuse__tiles *t = context;
     const lfuse__product_class *p = t->p;
-    const int operand = which / PARTS, part = which % PARTS;
+    const int operand = place / LFUSE__MMA_PARTS, part = place % LFUSE__MMA_PARTS;
     const bool a = operand == LFUSE__PRODUCT_A, along = lfuse__is_k_contiguous(p, operand);
-    const int width = a ? p->rows : p->columns, warp_tile = a ? warp_rows(p) : warp_columns(p);
+    const int width = a ? p->rows : p->columns, warp_tile = a ? lfuse__mma_warp_rows(p) : lfuse__mma_warp_columns(p);
     const int chunks = (along ? p->depth : width) / CHUNK, bank_chunks = BANKS / 16;
     char first[96], first_of_warp[64];
     const lfuse__parameter parameters[] = {
-        {"X", .word = a ? "a" : "b"}, {"PART_ADDRESSES", .number = part == ADDRESSES},
-        {"PART_COPY", .number = part == COPY}, {"PART_FRAGMENTS", .number = part == FRAGMENTS},
-        {"PART_COPY_SLOWLY", .number = part == COPY_SLOWLY}, {"K_CONTIGUOUS", .number = along},
+        {"X", .word = a ? "a" : "b"}, {"PART_ADDRESSES", .number = part == LFUSE__MMA_ADDRESSES},
+        {"PART_COPY", .number = part == LFUSE__MMA_COPY}, {"PART_FRAGMENTS", .number = part == LFUSE__MMA_FRAGMENTS},
+        {"PART_COPY_SLOWLY", .number = part == LFUSE__MMA_COPY_SLOWLY}, {"K_CONTIGUOUS", .number = along},
         {"OPERAND", .word = first}, {"LD", .number = a ? t->l.lda : t->l.ldb}, {"ORIGIN", .word = a ? "a0" : "b0"},
         {"OUTER", .word = a ? "m" : "n"}, {"DEPTH", .number = p->depth},
-        {"BASE", .number = a ? 0 : (p->prefetch + 1) * p->depth * p->rows * 2},
+        {"BASE", .number = a ? 0 : stages * p->depth * p->rows * 2},
         {"STAGE", .number = width * p->depth * 2}, {"CHUNKS", .number = chunks},
+        {"BLOCKS_OF_LINES", .number = blocks}, {"LINE", .number = blocks ? BANKS : chunks * 16},
         {"SPAN", .number = chunks < bank_chunks ? bank_chunks / chunks : 1},
         {"TURNS", .number = chunks < bank_chunks ? chunks : bank_chunks},
         {"LOADS", .number = width * p->depth / CHUNK / t->threads}, {"APART", .number = t->threads / chunks},
@@ -58,24 +55,30 @@ static void put_operand(const void *context, int which, int indent)
     };
 
     lfuse__put_product_first(&t->l, operand, first, sizeof first);
-    snprintf(first_of_warp, sizeof first_of_warp, "warp %s %d * %d", a ? "/" : "%", p->columns / warp_columns(p),
-             warp_tile);
+    snprintf(first_of_warp, sizeof first_of_warp, "warp %s %d * %d", a ? "/" : "%",
+             p->columns / lfuse__mma_warp_columns(p), warp_tile);
     lfuse__put_text(t->t.out, indent, lfuse__text_gemm_mma_operand, parameters, NULL, NULL);
+}
+
+static void put_operand(const void *context, int place, int indent)
+{
+    const lfuse__tiles *t = context;
+    lfuse__mma_put_operand(t, indent, place, t->p->prefetch + 1, false);
 }
 
 static void put_kernel(const lfuse__tiles *t, const char *name)
 {
-    enum { A = LFUSE__PRODUCT_A * PARTS, B = LFUSE__PRODUCT_B * PARTS };
+    enum { A = LFUSE__PRODUCT_A * LFUSE__MMA_PARTS, B = LFUSE__PRODUCT_B * LFUSE__MMA_PARTS };
     static const lfuse__text_place places[] = {
         {"SCHEDULE", lfuse__tiles_put_schedule, 0},
-        {"ADDRESSES_A", put_operand, A + ADDRESSES},
-        {"ADDRESSES_B", put_operand, B + ADDRESSES},
-        {"COPY_A", put_operand, A + COPY},
-        {"COPY_B", put_operand, B + COPY},
-        {"FRAGMENTS_A", put_operand, A + FRAGMENTS},
-        {"FRAGMENTS_B", put_operand, B + FRAGMENTS},
-        {"COPY_SLOWLY_A", put_operand, A + COPY_SLOWLY},
-        {"COPY_SLOWLY_B", put_operand, B + COPY_SLOWLY},
+        {"ADDRESSES_A", put_operand, A + LFUSE__MMA_ADDRESSES},
+        {"ADDRESSES_B", put_operand, B + LFUSE__MMA_ADDRESSES},
+        {"COPY_A", put_operand, A + LFUSE__MMA_COPY},
+        {"COPY_B", put_operand, B + LFUSE__MMA_COPY},
+        {"FRAGMENTS_A", put_operand, A + LFUSE__MMA_FRAGMENTS},
+        {"FRAGMENTS_B", put_operand, B + LFUSE__MMA_FRAGMENTS},
+        {"COPY_SLOWLY_A", put_operand, A + LFUSE__MMA_COPY_SLOWLY},
+        {"COPY_SLOWLY_B", put_operand, B + LFUSE__MMA_COPY_SLOWLY},
         {"EPILOGUE", lfuse__tiles_put_end, 0},
         {NULL, NULL, 0},
     };
@@ -86,8 +89,8 @@ static void put_kernel(const lfuse__tiles *t, const char *name)
         {"BLOCKS", .number = p->occupancy}, {"TILE_WORDS", .number = local(p)},
         {"MEETS", .number = p->split || p->column_sums},
         {"TYPE", .word = lfuse__memory_word(t->t.k->operands[LFUSE__PRODUCT_A].type)}, {"ROWS", .number = p->rows},
-        {"COLUMNS", .number = p->columns}, {"WARP_ROWS", .number = warp_rows(p)},
-        {"WARP_COLUMNS", .number = warp_columns(p)}, {"SUMS", .number = p->item_rows * p->item_columns},
+        {"COLUMNS", .number = p->columns}, {"WARP_ROWS", .number = lfuse__mma_warp_rows(p)},
+        {"WARP_COLUMNS", .number = lfuse__mma_warp_columns(p)}, {"SUMS", .number = p->item_rows * p->item_columns},
         {"AHEAD", .number = p->prefetch}, {"STEPS", .number = p->depth / STEP},
         {"STAGE_A", .number = p->rows * p->depth * 2}, {"STAGE_B", .number = p->columns * p->depth * 2},
         {"VECTORS", .number = t->l.own + LFUSE__TILES_VECTORS}, {NULL},
@@ -98,18 +101,18 @@ static void put_kernel(const lfuse__tiles *t, const char *name)
 
 /* ---- the accumulators that a lane has: those of the fragments of its warp ---- */
 
-static void put_corner(const lfuse__tiles *t, int indent, const char *place)
+void lfuse__mma_put_corner(const lfuse__tiles *t, int indent, const char *place)
 {
-    const int across = t->p->columns / warp_columns(t->p);
-    lfuse__put(t->t.out, indent, "const u32 y = %s / %d * %d + %s %% 32 / 4;", place, 32 * across, warp_rows(t->p),
-               place);
+    const int across = t->p->columns / lfuse__mma_warp_columns(t->p);
+    lfuse__put(t->t.out, indent, "const u32 y = %s / %d * %d + %s %% 32 / 4;", place, 32 * across,
+               lfuse__mma_warp_rows(t->p), place);
     lfuse__put(t->t.out, indent, "const u32 x = %s / 32 %% %d * %d + %s %% 2 * 8 + %s %% 4 / 2 * 4;", place, across,
-               warp_columns(t->p), place, place);
+               lfuse__mma_warp_columns(t->p), place, place);
 }
 
-static void put_place(const lfuse__tiles *t, int indent, const char *number)
+void lfuse__mma_put_place(const lfuse__tiles *t, int indent, const char *number)
 {
-    const int across = warp_columns(t->p) / STEP;
+    const int across = lfuse__mma_warp_columns(t->p) / STEP;
     lfuse__put(t->t.out, indent, "const u32 g = %s;", number);
     lfuse__put(t->t.out, indent, "const u32 row = a0 + g / %d * 8 + y, column = b0 + g %% %d * %d + x;", across, across,
                STEP);
@@ -117,7 +120,7 @@ static void put_place(const lfuse__tiles *t, int indent, const char *number)
 
 /* ---- the solver ---- */
 
-static const char *declines(const lfuse__facts *facts, const lfuse__matmul_desc *desc)
+const char *lfuse__mma_declines(const lfuse__facts *facts, const lfuse__matmul_desc *desc)
 {
     const lfuse_type type = desc->types[0];
 
@@ -137,7 +140,7 @@ static bool serves(const lfuse__product_class *p, const int64_t *least, const in
 }
 
 /* Where rows are no whole chunks it would wait for single elements: other tiles are faster. */
-static bool suits(const lfuse__product_class *p, const int64_t *extents)
+bool lfuse__mma_suits(const lfuse__product_class *p, const int64_t *extents)
 {
     return extents[lfuse__is_k_contiguous(p, LFUSE__PRODUCT_A) ? 2 : 0] % CHUNK == 0 &&
            extents[lfuse__is_k_contiguous(p, LFUSE__PRODUCT_B) ? 2 : 1] % CHUNK == 0;
@@ -154,12 +157,12 @@ static const lfuse__tile_shape shapes[] = {
 
 static const lfuse__tile_traits traits = {
     .shapes = shapes, .nshapes = sizeof shapes / sizeof *shapes, .chunk = CHUNK, .tensor_cores = true, .local = local,
-    .put_corner = put_corner, .put_place = put_place, .put_kernel = put_kernel,
+    .put_corner = lfuse__mma_put_corner, .put_place = lfuse__mma_put_place, .put_kernel = put_kernel,
 };
 
 const lfuse__solver lfuse__mma = {
-    .name = "mma", .tile = &traits, .runs_on = lfuse__tiles_fit, .declines = declines,
+    .name = "mma", .tile = &traits, .runs_on = lfuse__tiles_fit, .declines = lfuse__mma_declines,
     .candidate = lfuse__tile_candidate, .is_compiled_ahead = lfuse__tile_is_compiled_ahead, .serves = serves,
-    .suits = suits, .cost = lfuse__tile_cost, .phases = 1, .tickets = lfuse__tiles_tickets,
+    .suits = lfuse__mma_suits, .cost = lfuse__tile_cost, .phases = 1, .tickets = lfuse__tiles_tickets,
     .workspace = lfuse__tiles_workspace, .emit = lfuse__tiles_emit, .pack = lfuse__tiles_pack,
 };

@@ -7,7 +7,8 @@
 #include "common/base/error.h"
 
 const lfuse__solver *const lfuse__solvers[] = {
-    &lfuse__simt, &lfuse__mma, &lfuse__skinny, &lfuse__cpu, &lfuse__vendor, &lfuse__strassen, &lfuse__mlp, NULL,
+    &lfuse__simt, &lfuse__wgmma, &lfuse__mma, &lfuse__skinny, &lfuse__cpu, &lfuse__vendor, &lfuse__strassen,
+    &lfuse__mlp, NULL,
 };
 
 bool lfuse__solver_takes(const lfuse__solver *solver, const lfuse__facts *facts, const lfuse__matmul_desc *desc)

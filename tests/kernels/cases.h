@@ -31,7 +31,8 @@ void case_prologues(rig *r); /* products that compute an operand where they read
 void case_prologue_refusals(const lfuse__facts *facts);
 void prologues_emit(lfuse__strbuf *out, const lfuse__facts *facts);
 void sums_emit(lfuse__strbuf *out, const lfuse__facts *facts, int turn, int turns);
-void units_emit(lfuse__strbuf *out, const lfuse__facts *facts); /* of devices that have such units */
+/* Of devices that have tensor cores, and `wgmma` too. */
+void units_emit(lfuse__strbuf *out, const lfuse__facts *facts, bool wgmma);
 void tiles_emit(lfuse__strbuf *out, const lfuse__facts *facts, int turn, int turns);
 /* Products with an optimizer's step behind them; `together`: those of several layers in one launch. */
 void steps_emit(lfuse__strbuf *out, const lfuse__facts *facts, bool together);

@@ -119,6 +119,7 @@ TEST_LOOP(units, 0, 2)
     open_form(0);
     r.facts.simd = 32, r.facts.info.local_bytes = 48 * 1024, r.facts.tensor_cores = true;
     r.facts.info.compute_units = 4;
+    r.facts.wgmma = true, r.facts.dynamic_local_bytes = 227 * 1024;
     case_units(&r, _i ? LFUSE_BF16 : LFUSE_F16);
 }
 

@@ -315,29 +315,44 @@ static void case_tilings(const rig *device, lfuse_type type)
  * Tiles on tensor cores: every shape, with parts and without; rows of whole vectors and others, both ways of
  * storing each operand, and the endings by turns; a third of all that.
  */
-static const char *const unit_names[] = {"128x128x32:8x16:1:", "64x64x32:4x8:1:", "64x128x32:4x16:1:",
-                                         "32x128x32:4x8:1:", "128x32x32:4x8:1:"};
-enum { UNIT_NAMES = sizeof unit_names / sizeof *unit_names };
+static const struct {
+    const char *name;
+    const lfuse__solver *solver;
+    bool splits; /* else there is no room for a ticket */
+} units[] = {
+    {"128x128x32:8x16:1:", &lfuse__mma, false},
+    {"64x64x32:4x8:1:", &lfuse__mma, true},
+    {"64x128x32:4x16:1:", &lfuse__mma, true},
+    {"32x128x32:4x8:1:", &lfuse__mma, true},
+    {"128x32x32:4x8:1:", &lfuse__mma, true},
+    {"128x256x64:2x64:1:", &lfuse__wgmma, true},
+    {"128x128x64:2x32:1:", &lfuse__wgmma, true},
+    {"64x128x64:2x32:1:", &lfuse__wgmma, true},
+    {"256x128x64:2x32:1:", &lfuse__wgmma, true},
+};
+enum { UNITS = sizeof units / sizeof *units };
 
 void case_units(rig *r, lfuse_type type)
 {
-    static const int64_t sizes[][3] = {{136, 264, 168}, {131, 97, 75}, {40, 72, 80}, {33, 264, 0}};
+    static const int64_t sizes[][3] = {{136, 264, 392}, {131, 97, 75}, {40, 72, 80}, {33, 264, 0}};
+    enum { SIZES = sizeof sizes / sizeof *sizes };
+    const lfuse__matmul_desc desc = {.types = {type, type}, .result = type};
     int turn = type == LFUSE_F16 ? 0 : 1;
     if (!r->facts.tensor_cores) return;
-    for (int i = 0; i < UNIT_NAMES; i++)
-        for (int at = 0; at < 8; at++, turn++) {
+    for (int i = 0; i < UNITS; i++)
+        for (int at = 0; at < 2 * SIZES; at++, turn++) {
             const int64_t *z = sizes[at / 2], parts = at % 2 ? 3 : 0;
             const bool quick = z[1] % 8 == 0;
             char name[LFUSE__MATMUL_CANDIDATE_NAME];
             lfuse__matmul_candidate t;
             problem p;
-            if (parts && i == 0) continue; /* there is no room for a ticket */
+            if ((parts && !units[i].splits) || units[i].solver->declines(&r->facts, &desc)) continue;
             if (!test_all() && turn % 3) continue;
-            snprintf(name, sizeof name, "%s%d", unit_names[i], (int)parts);
+            snprintf(name, sizeof name, "%s%d", units[i].name, (int)parts);
             ck_assert(lfuse__matmul_candidate_parse(name, &t));
             class_of(&p, type, turn & 1, turn >> 1 & 1, (ending)(turn / 2 % ENDINGS));
             OK(choose_named(&r->facts, z, &t, &p.s.k));
-            ck_assert_ptr_eq(p.s.k.product.solver, &lfuse__mma);
+            ck_assert_ptr_eq(p.s.k.product.solver, units[i].solver);
             sizes_of(&p, z[0], z[1], z[2], quick ? 8 : 1, at % 3 == 0 ? 8 : 0);
             p.g.parts = parts;
             run_product(r, &p, true, (uint64_t)turn + 1);
@@ -376,17 +391,18 @@ void case_tiles(rig *r, lfuse_type type)
     if (type == LFUSE_F32) case_tilings(r, type);
 }
 
-void units_emit(lfuse__strbuf *out, const lfuse__facts *device)
+void units_emit(lfuse__strbuf *out, const lfuse__facts *device, bool wgmma)
 {
     lfuse__facts facts = *device;
+    const lfuse__matmul_desc desc = {.types = {LFUSE_F16, LFUSE_F16}, .result = LFUSE_F16};
     facts.info.local_bytes = 48 * 1024, facts.info.max_group = 1024, facts.info.compute_units = 16;
-    facts.tensor_cores = true;
-    for (int i = 0; i < UNIT_NAMES; i++)
-        for (int parts = 0; parts < (i ? 2 : 1); parts++) {
+    facts.tensor_cores = true, facts.wgmma = wgmma;
+    for (int i = 0; i < UNITS; i++)
+        for (int parts = 0; parts < (units[i].splits ? 2 : 1) && !units[i].solver->declines(&facts, &desc); parts++) {
             char name[LFUSE__MATMUL_CANDIDATE_NAME];
             lfuse__matmul_candidate t;
             problem p;
-            snprintf(name, sizeof name, "%s%d", unit_names[i], parts);
+            snprintf(name, sizeof name, "%s%d", units[i].name, parts);
             ck_assert(lfuse__matmul_candidate_parse(name, &t));
             class_of(&p, i & 1 ? LFUSE_BF16 : LFUSE_F16, (i + parts) & 1, i >> 1 & 1, (ending)((i + parts) % ENDINGS));
             OK(choose_named(&facts, (int64_t[]){512, 512, 512}, &t, &p.s.k));

@@ -291,6 +291,52 @@ TEST(units)
     ck_assert(!on_units(&facts, LFUSE_F16, false, 1024, 1024, 1024));
 }
 
+/* Where the tensor cores read local memory themselves, large products are theirs, and take dynamic local memory. */
+TEST(warpgroups)
+{
+    lfuse__facts facts = facts_of(LFUSE__PRODUCTS_PORTABLE);
+    facts.tensor_cores = facts.wgmma = true;
+    facts.dynamic_local_bytes = 227 * 1024;
+    for (int64_t side = 1024; side <= 8192; side *= 2) {
+        lfuse__kernel_class c;
+        lfuse__packed packed;
+        lfuse__geometry g;
+        class_of(&c, LFUSE_F16);
+        OK(choose(&facts, (int64_t[]){side, side, side}, true, &c));
+        ck_assert_ptr_eq(c.product.solver, &lfuse__wgmma);
+        ck_assert(!c.product.split);
+        geometry_of(&g, side, side, side);
+        OK(lfuse__product_pack(&c, &facts, &g, &packed));
+        ck_assert_uint_le(packed.local_bytes, facts.dynamic_local_bytes);
+        /* The k-tiles, and in their place the sums of a long epilogue. */
+        ck_assert_uint_ge(packed.local_bytes, 1024 + (unsigned)(c.product.rows * c.product.columns) * 4);
+        ck_assert(!on_units(&facts, LFUSE_BF16, true, side, side, side));
+    }
+    facts.dynamic_local_bytes = 100 * 1024;
+    ck_assert(on_units(&facts, LFUSE_F16, false, 4096, 4096, 4096));
+    facts.wgmma = false, facts.dynamic_local_bytes = 227 * 1024;
+    ck_assert(on_units(&facts, LFUSE_F16, false, 4096, 4096, 4096));
+}
+
+/* A plan that does not know the sizes has the kernels of both, and room for more. */
+TEST(warpgroups_of_any_size)
+{
+    const int64_t few[] = {1, 1, 1}, many[] = {100000, 100000, 100000};
+    lfuse__kernel_class c, all[LFUSE__MATMUL_CLASSES];
+    lfuse__facts facts = facts_of(LFUSE__PRODUCTS_TUNED);
+    int of_each[2] = {0, 0};
+    facts.tensor_cores = facts.wgmma = true;
+    facts.dynamic_local_bytes = 227 * 1024;
+    class_of(&c, LFUSE_F16);
+    const int count = lfuse__matmul_classes(&facts, few, many, &c, all);
+    ck_assert_int_lt(count, LFUSE__MATMUL_CLASSES);
+    for (int i = 0; i < count; i++) {
+        of_each[0] += all[i].product.solver == &lfuse__mma;
+        of_each[1] += all[i].product.solver == &lfuse__wgmma;
+    }
+    ck_assert(of_each[0] > 0 && of_each[1] > 0);
+}
+
 /* Vectors of 16 bytes: 8 elements, of leading dimensions, of addresses, of a batch's distances. */
 TEST(units_vectors)
 {
