@@ -396,7 +396,7 @@ void units_emit(lfuse__strbuf *out, const lfuse__facts *device, bool wgmma)
     lfuse__facts facts = *device;
     const lfuse__matmul_desc desc = {.types = {LFUSE_F16, LFUSE_F16}, .result = LFUSE_F16};
     facts.info.local_bytes = 48 * 1024, facts.info.max_group = 1024, facts.info.compute_units = 16;
-    facts.tensor_cores = true, facts.wgmma = wgmma;
+    facts.tensor_cores = true, facts.wgmma = wgmma, facts.dynamic_local_bytes = 227 * 1024;
     for (int i = 0; i < UNITS; i++)
         for (int parts = 0; parts < (units[i].splits ? 2 : 1) && !units[i].solver->declines(&facts, &desc); parts++) {
             char name[LFUSE__MATMUL_CANDIDATE_NAME];
