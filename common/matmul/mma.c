@@ -8,6 +8,7 @@
 
 #include "common/kernels/text/gemm_mma.k.h"
 #include "common/kernels/text/gemm_mma_operand.k.h"
+#include "common/kernels/text/gemm_mma_vectors.k.h"
 
 enum { CHUNK = LFUSE__MMA_CHUNK, STEP = LFUSE__MMA_STEP, BANKS = 128 /* bytes */ };
 
@@ -60,6 +61,18 @@ void lfuse__mma_put_operand(const lfuse__tiles *t, int indent, int place, int st
     lfuse__put_text(t->t.out, indent, lfuse__text_gemm_mma_operand, parameters, NULL, NULL);
 }
 
+void lfuse__mma_put_vectors(const void *context, int which, int indent)
+{
+    const lfuse__tiles *t = context;
+    const lfuse__parameter parameters[] = {
+        {"SUMS", .number = t->p->item_rows * t->p->item_columns},
+        {"WARP_COLUMNS", .number = lfuse__mma_warp_columns(t->p)}, {NULL},
+    };
+
+    (void)which;
+    lfuse__put_text(t->t.out, indent, lfuse__text_gemm_mma_vectors, parameters, NULL, NULL);
+}
+
 static void put_operand(const void *context, int place, int indent)
 {
     const lfuse__tiles *t = context;
@@ -79,6 +92,7 @@ static void put_kernel(const lfuse__tiles *t, const char *name)
         {"FRAGMENTS_B", put_operand, B + LFUSE__MMA_FRAGMENTS},
         {"COPY_SLOWLY_A", put_operand, A + LFUSE__MMA_COPY_SLOWLY},
         {"COPY_SLOWLY_B", put_operand, B + LFUSE__MMA_COPY_SLOWLY},
+        {"VECTORS_OF_SUMS", lfuse__mma_put_vectors, 0},
         {"EPILOGUE", lfuse__tiles_put_end, 0},
         {NULL, NULL, 0},
     };

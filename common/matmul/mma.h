@@ -20,6 +20,9 @@ enum { LFUSE__MMA_ADDRESSES, LFUSE__MMA_COPY, LFUSE__MMA_FRAGMENTS, LFUSE__MMA_C
  */
 void lfuse__mma_put_operand(const lfuse__tiles *t, int indent, int place, int stages, bool blocks);
 
+/* Puts text/gemm_mma_vectors.k. */
+void lfuse__mma_put_vectors(const void *t, int which, int indent);
+
 /* Return the rows and columns of a warp's accumulators. */
 int lfuse__mma_warp_rows(const lfuse__product_class *p);
 int lfuse__mma_warp_columns(const lfuse__product_class *p);

@@ -60,6 +60,7 @@ static void put_kernel(const lfuse__tiles *t, const char *name)
         {"COPY_B", put_operand, B + LFUSE__MMA_COPY},
         {"COPY_SLOWLY_A", put_operand, A + LFUSE__MMA_COPY_SLOWLY},
         {"COPY_SLOWLY_B", put_operand, B + LFUSE__MMA_COPY_SLOWLY},
+        {"VECTORS_OF_SUMS", lfuse__mma_put_vectors, 0},
         {"EPILOGUE", lfuse__tiles_put_end, 0},
         {NULL, NULL, 0},
     };
@@ -72,7 +73,7 @@ static void put_kernel(const lfuse__tiles *t, const char *name)
         {"BUFFERS", .number = lfuse__kernel_buffers(t->t.k)}, {"ITEMS", .number = t->threads},
         {"BLOCKS", .number = p->split ? 1 : p->occupancy}, {"MEETS", .number = p->split || p->column_sums},
         {"SHAPE", .word = shape.text}, {"ROWS", .number = p->rows},
-        {"COLUMNS", .number = p->columns}, {"WARP_COLUMNS", .number = lfuse__mma_warp_columns(p)},
+        {"COLUMNS", .number = p->columns},
         {"SUMS", .number = p->item_rows * p->item_columns}, {"AHEAD", .number = p->prefetch},
         {"STAGES", .number = stages(p)}, {"STEPS", .number = p->depth / LFUSE__MMA_STEP},
         {"STAGE_A", .number = p->rows * p->depth * 2}, {"STAGE_B", .number = p->columns * p->depth * 2},
