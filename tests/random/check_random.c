@@ -4,7 +4,7 @@
  * and printed as one line. The environment says what is different from make check:
  *
  *     LFUSE_RANDOM='seed 17 sizes 5 (graph ...)'   runs that problem alone, on every device
- *     LFUSE_RANDOM_GRAPHS=N                        N graphs on each device, sixteen times as many on the stub
+ *     LFUSE_RANDOM_GRAPHS=N                        N graphs on each device, 32 times as many on the stub
  *     LFUSE_RANDOM_SEED=N                          from that seed on
  *     LFUSE_TEST_DEVICE=NAME                       on the devices alone whose names begin like that
  */
@@ -18,7 +18,7 @@
 #include "tests/stub/stub.h"
 #include "tests/support/main.h"
 
-enum { GRAPHS = 80, MOST_DEVICES = 16, BATCH = 40, STUB_FACTOR = 16, MOST_REPORTS = 12 };
+enum { GRAPHS = 40, MOST_DEVICES = 16, BATCH = 40, STUB_FACTOR = 32, MOST_REPORTS = 12 };
 
 /* Graphs of one test: so few that none is silent for long, slow as a driver's compiler may be. */
 enum { DEVICE_BLOCK = 5, STUB_BLOCK = 5 * BATCH };
