@@ -30,8 +30,8 @@ static bool wanted(const char *name, const char *variable)
 }
 
 /*
- * Kernels take long to compile on PoCL and the stub: without a CUDA device a build is given every third case, and all
- * that are marked. A build with a sanitizer is given another third.
+ * Kernels take long to compile on PoCL and the stub: without a CUDA device a build is given every fourth case, and all
+ * that are marked. A build with a sanitizer is given another quarter.
  */
 #ifdef __SANITIZE_ADDRESS__
 enum { SANITIZED = 1 };
@@ -56,7 +56,7 @@ static bool has_cuda(void)
 
 static bool in_turn(const harness_case *c, int number)
 {
-    return number % 3 == SANITIZED || c->flags & EVERY_WAY || test_all() || getenv("LFUSE_TEST_CASE") || has_cuda();
+    return number % 4 == SANITIZED || c->flags & EVERY_WAY || test_all() || getenv("LFUSE_TEST_CASE") || has_cuda();
 }
 
 /* The cases that have the flags, counted through; NULL behind the last one. */
