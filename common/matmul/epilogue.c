@@ -218,7 +218,7 @@ static int staged(const lfuse__tiles *t, int all)
     return all;
 }
 
-/* Returns whether a unit has one group at a time, so that nobody multiplies while its epilogue waits for loads. */
+/* Returns whether a compute unit has one group at a time, so that nobody multiplies while its epilogue waits. */
 static bool is_alone(const lfuse__tiles *t)
 {
     return t->p->solver->tile->tensor_cores && t->p->occupancy == 1;

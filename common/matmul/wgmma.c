@@ -8,10 +8,10 @@
 #include "common/kernels/text/gemm_wgmma.k.h"
 
 enum {
-    DEPTH = 64,          /* of a k-tile: lines of 128 bytes, the width of the swizzle */
-    GROUP_ROWS = 64,     /* of the accumulators of a warpgroup */
-    BETWEEN = 1,         /* stages beside the one that is multiplied and those that are copied: see the kernel */
-    ALIGNMENT = 1024,    /* of the swizzle's pattern, which the stages begin with */
+    DEPTH = 64,          /* of a k-tile: its lines have 128 bytes, the width of the swizzle */
+    GROUP_ROWS = 64,     /* rows of D that a warpgroup has */
+    BETWEEN = 1,         /* stage whose products may not have ended: beside those that are multiplied and copied */
+    ALIGNMENT = 1024,    /* bytes: each stage begins where the swizzle's pattern does */
     LOCAL_OF_ALL = 4 * DEPTH * (128 + 256) * 2 + ALIGNMENT /* bytes: of the largest tiles */
 };
 

@@ -8,7 +8,7 @@
  *     (less than LFUSE__WAVE elements a compute unit), so that together they take as long as the longest and save
  *     launches. The body of none is more than twice as long as that of another, which would take registers from it.
  * What runs late (LFUSE__PHASE_LATE) is one level: nobody reads what it computes. Of products those of equal code that
- * together.c has left there share a launch. The small steps share it with them where these are few enough
+ * together.c has left there share a launch. Small steps share it where the products have few enough elements
  * (LFUSE__SHARED_WAVES).
  * Constants are code, but where many steps differ in nothing else: those constants become numbers that are given with
  * the launch, so that compiling does not take longer the more steps there are.

@@ -97,8 +97,8 @@ typedef enum lfuse__list_scope {
 /* Elements that a compute unit of a GPU works on at a time. Steps of fewer leave a part of the device without work. */
 enum { LFUSE__WAVE = 2048 };
 /*
- * Times so many are the elements of products that at most share a launch with small steps. What these add to the kernel
- * takes registers from the products. That costs such products less time than a launch.
+ * Products share a launch with small steps where they have at most so many times LFUSE__WAVE elements for each compute
+ * unit. The code of the small steps takes registers from the products, which costs larger ones more than a launch.
  */
 enum { LFUSE__SHARED_WAVES = 4 };
 
