@@ -36,7 +36,7 @@ libfuse_core_la_SOURCES += \
 	%reldir%/cuda/library.c \
 	%reldir%/cuda/memory.c \
 	%reldir%/cuda/program.c \
-	%reldir%/cuda/stream.c
+	%reldir%/cuda/stream.c %reldir%/cuda/tensor_map.c
 BUILT_SOURCES += %reldir%/cuda/prelude.k.h
 endif
 CLEANFILES += %reldir%/cuda/prelude.k.h

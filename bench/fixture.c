@@ -246,13 +246,22 @@ lfuse_status fixture_poison(fixture *f)
     return LFUSE_OK;
 }
 
+lfuse_status fixture_plan(const fixture *f, const lfuse_graph *graph, const lfuse_plan_options *options,
+                          lfuse_plan **plan)
+{
+    lfuse_plan_options settled = {.precision = LFUSE_PRECISION_FULL};
+    if (options) settled = *options;
+    if (f->precision == LFUSE_PRECISION_F32X3) settled.precision = f->precision;
+    return lfuse_plan_create(f->d->dev, graph, &settled, plan);
+}
+
 static lfuse_status plan_and_run(planned *p, const lfuse_plan_options *options, double *first_us)
 {
     fixture *f = p->f;
     for (int s = 0; s < f->nsets; s++) bind_set(p, s);
     LFUSE__TRY(fixture_poison(f));
     double start = bench_now_us();
-    LFUSE__TRY(lfuse_plan_create(f->d->dev, f->stored ? f->stored : f->graph, options, &p->plan));
+    LFUSE__TRY(fixture_plan(f, f->stored ? f->stored : f->graph, options, &p->plan));
     LFUSE__TRY(lfuse_instance_create(p->plan, f->d->stream, p->bindings[0], p->nbindings[0], &p->instances[0]));
     LFUSE__TRY(planned_run(p, 0));
     LFUSE__TRY(lfuse_stream_synchronize(f->d->stream));
@@ -269,7 +278,7 @@ lfuse_status fixture_tune(fixture *f, const lfuse_plan_options *options)
     if (!p) return lfuse__error(LFUSE_ERR_MEMORY, "out of memory for a plan");
     p->f = f;
     bind_set(p, 0);
-    lfuse_status status = lfuse_plan_create(f->d->dev, f->stored ? f->stored : f->graph, options, &p->plan);
+    lfuse_status status = fixture_plan(f, f->stored ? f->stored : f->graph, options, &p->plan);
     if (!status)
         status = lfuse_instance_create(p->plan, f->d->stream, p->bindings[0], p->nbindings[0], &p->instances[0]);
     planned_destroy(p);

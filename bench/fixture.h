@@ -46,7 +46,8 @@ struct fixture {
     int64_t runs;     /* that variants have made since fixture_poison */
     bool judged; /* truth and bound of every output are there */
     bool whole;  /* the leading axis is not one of independent rows: verified as one piece */
-    bool tf32; /* of one product: see bench/gemm_check.h */
+    bool gelu; /* of one product: its activation; else relu */
+    lfuse_precision precision; /* of one product (bench/gemm_check.h); F32X3: plans may split all products */
     int levels, judged_levels; /* of Strassen's products in the variant to be verified; that truth and bound are for */
     lfuse_status (*verify)(fixture *f, bench_variant *v); /* instead of what verify.c does; NULL: that */
     void *truth;      /* what `verify` keeps for the next variant; freed by destroy_truth(truth) */
@@ -82,6 +83,9 @@ void fixture_bind_scalars(const fixture *f, lfuse_binding *bindings, int count);
 /* Bytes of one set, scratch aside. */
 double fixture_bytes(const fixture *f);
 
+/* Plans a graph of the problem with the options (NULL: none), and with F32X3 where the problem has it. */
+lfuse_status fixture_plan(const fixture *f, const lfuse_graph *graph, const lfuse_plan_options *options,
+                          lfuse_plan **plan);
 /* Adds the graph, planned with `options`, as a variant: made, verified, ready to be timed. */
 lfuse_status fixture_variant(fixture *f, bench_case *c, const char *name, const lfuse_plan_options *options);
 

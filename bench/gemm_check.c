@@ -18,8 +18,14 @@ bool bench_product_is_large(const bench_product *p)
 
 lfuse_value bench_product_of(const bench_product *p, lfuse_value a, lfuse_value b)
 {
-    if (p->type == p->result && !p->tf32) return lfuse_matmul(a, b);
-    return lfuse_matmul_as(a, b, p->result, p->tf32 ? LFUSE_PRECISION_TF32 : LFUSE_PRECISION_FULL);
+    if (p->type == p->result && p->precision == LFUSE_PRECISION_FULL) return lfuse_matmul(a, b);
+    return lfuse_matmul_as(a, b, p->result, p->precision);
+}
+
+lfuse_value bench_product_end(const bench_product *p, lfuse_value c, lfuse_value bias)
+{
+    const lfuse_value sum = lfuse_add(c, bias);
+    return p->gelu ? lfuse_gelu(sum) : lfuse_relu(sum);
 }
 
 static bench_product product_of(const fixture *f)
@@ -27,7 +33,7 @@ static bench_product product_of(const fixture *f)
     const fixture_io *a = &f->io[A], *b = &f->io[B];
     const int row = a->rank - 2;
     return (bench_product){row ? a->shape[0] : 1, a->shape[row], b->shape[row + 1], a->shape[row + 1], a->type,
-                           f->io[f->nio - 1].type, f->tf32, f->io[BIAS].role != FIXTURE_OUTPUT};
+                           f->io[f->nio - 1].type, f->precision, f->io[BIAS].role != FIXTURE_OUTPUT, f->gelu};
 }
 
 static void *read_result(const fixture *f, lfuse_status *status)
@@ -121,7 +127,8 @@ static lfuse_graph *describe(const part *p)
     const lfuse_value a = lfuse_input(g, "a", p->whole.type, 2, LFUSE_DIMS(p->m, p->whole.k));
     const lfuse_value b = lfuse_input(g, "b", p->whole.type, 2, LFUSE_DIMS(p->whole.k, p->n));
     lfuse_value c = bench_product_of(&p->whole, a, b);
-    if (p->whole.epilogue) c = lfuse_relu(lfuse_add(c, lfuse_input(g, "bias", p->whole.result, 1, LFUSE_DIMS(p->n))));
+    if (p->whole.epilogue)
+        c = bench_product_end(&p->whole, c, lfuse_input(g, "bias", p->whole.result, 1, LFUSE_DIMS(p->n)));
     lfuse_output(g, "c", c);
     return g;
 }
@@ -185,7 +192,7 @@ static lfuse_status check_member(const fixture *f, const bench_product *p, const
 {
     const size_t size = lfuse_type_size(p->type), stored = lfuse_type_size(p->result);
     const lfuse__oracle_whole whole = {.m = p->m, .n = p->n, .k = p->k, .type = p->type, .result = p->result,
-                                       .tf32 = p->tf32, .levels = f->levels};
+                                       .tf32 = p->precision == LFUSE_PRECISION_TF32, .levels = f->levels};
     lfuse__oracle_report report = {.bad = 0};
     LFUSE__TRY(lfuse__oracle_product(&whole, member_of(f->io[A].host, member, p->m * p->k, size),
                                      member_of(f->io[B].host, member, p->k * p->n, size),

@@ -66,7 +66,7 @@ static lfuse_status prove_host(fixture *f, host_product *h, bench_variant *v)
 lfuse_status gemm_add_openblas(fixture *f, const gemm_problem *p, bench_case *c)
 {
     if (f->d->info.kind != LFUSE_DEVICE_CPU || (p->type != LFUSE_F32 && p->type != LFUSE_F64) ||
-        p->to != p->type || p->tf32)
+        p->to != p->type || p->precision == LFUSE_PRECISION_TF32)
         return LFUSE_OK;
     static bool told;
     if (bench_openblas_load()) {

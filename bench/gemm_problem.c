@@ -47,11 +47,24 @@ static bool take_type(const char *word, lfuse_type *type)
     return false;
 }
 
+static bool take_precision(const char *word, lfuse_precision *precision)
+{
+    if (*precision != LFUSE_PRECISION_FULL) return false;
+    if (!strcmp(word, "tf32")) *precision = LFUSE_PRECISION_TF32;
+    if (!strcmp(word, "f32x3")) *precision = LFUSE_PRECISION_F32X3;
+    return *precision != LFUSE_PRECISION_FULL;
+}
+
+static bool take_activation(const char *word, gemm_problem *p)
+{
+    if (p->gelu || strcmp(word, "gelu")) return false;
+    return p->gelu = true;
+}
+
 static bool take_types(const char *word, gemm_problem *p)
 {
     if (!strncmp(word, "to=", 3)) return take_type(word + 3, &p->to);
-    if (strcmp(word, "tf32") || p->tf32) return take_type(word, &p->type);
-    return p->tf32 = true;
+    return take_precision(word, &p->precision) || take_type(word, &p->type);
 }
 
 static bool take_words(const char *text, gemm_problem *p)
@@ -60,7 +73,9 @@ static bool take_words(const char *text, gemm_problem *p)
     if (strlen(text) >= sizeof words || strncmp(text, "gemm:", 5)) return false;
     snprintf(words, sizeof words, "%s", text + 5);
     for (char *word = strtok_r(words, ":", &next); word; word = strtok_r(NULL, ":", &next))
-        if (!take_types(word, p) && !take_turns(word, p) && !take_batch(word, p) && !take_sizes(word, p)) return false;
+        if (!take_types(word, p) && !take_turns(word, p) && !take_batch(word, p) && !take_activation(word, p) &&
+            !take_sizes(word, p))
+            return false;
     return p->m > 0;
 }
 
@@ -71,12 +86,13 @@ lfuse_status gemm_problem_parse(const char *text, gemm_problem *p)
     const double each = fmax((double)p->m * (double)p->n, fmax((double)p->m * (double)p->k,
                                                                (double)p->k * (double)p->n));
     if (!taken || each * (double)gemm_problem_count(p) > most_elements)
-        return lfuse__error(LFUSE_ERR_INVALID, "%s: expected gemm:<m>x<n>x<k>[:TYPE][:to=TYPE][:tf32][:nt|tn|tt]"
-                            "[:b<count>]", text);
+        return lfuse__error(LFUSE_ERR_INVALID, "%s: expected gemm:<m>x<n>x<k>[:TYPE][:to=TYPE][:tf32|f32x3]"
+                            "[:nt|tn|tt][:b<count>][:gelu]", text);
     if (p->type == LFUSE_TYPE_NONE) p->type = LFUSE_F32;
     if (p->to == LFUSE_TYPE_NONE) p->to = p->type;
-    if (p->tf32 && p->type != LFUSE_F32)
-        return lfuse__error(LFUSE_ERR_INVALID, "%s: tf32 is of f32 operands", text);
+    if (p->precision != LFUSE_PRECISION_FULL && p->type != LFUSE_F32)
+        return lfuse__error(LFUSE_ERR_INVALID, "%s: %s is of f32 operands", text,
+                            p->precision == LFUSE_PRECISION_TF32 ? "tf32" : "f32x3");
     return LFUSE_OK;
 }
 
@@ -97,14 +113,15 @@ bool gemm_problem_is_large(const bench_device *d, const gemm_problem *p, double 
 
 static bench_product product_of(const gemm_problem *p, bool epilogue)
 {
-    return (bench_product){gemm_problem_count(p), p->m, p->n, p->k, p->type, p->to, p->tf32, epilogue};
+    return (bench_product){gemm_problem_count(p), p->m, p->n, p->k, p->type, p->to, p->precision, epilogue,
+                           p->gelu};
 }
 
 static lfuse_value finish(const gemm_problem *p, lfuse_value a, lfuse_value b, const lfuse_value *bias)
 {
     const bench_product product = product_of(p, bias != NULL);
     const lfuse_value c = bench_product_of(&product, a, b);
-    return bias ? lfuse_relu(lfuse_add(c, *bias)) : c;
+    return bias ? bench_product_end(&product, c, *bias) : c;
 }
 
 /* What a device plans: operands as they are stored. */
@@ -138,7 +155,8 @@ lfuse_status gemm_problem_build(fixture *f, const gemm_problem *p, bool epilogue
     lfuse_output(f->graph, "c", finish(p, a, b, epilogue ? &bias : NULL));
     if (p->turn_a || p->turn_b) describe_stored(f, p, epilogue);
     const bench_product product = product_of(p, epilogue);
-    f->tf32 = p->tf32;
+    f->precision = p->precision;
+    f->gelu = p->gelu;
     if (bench_product_is_large(&product)) f->verify = bench_product_verify;
     return LFUSE_OK;
 }

@@ -2,7 +2,8 @@
 /*
  * The problems of suite gemm: gemm:<m>x<n>x<k>, with suffixes in any order: the type; whether the operands are stored
  * transposed (nt: the right one, tn: the left one, tt: both); b<count>: so many products of one shape in one batch;
- * to=TYPE: that of the result and the bias; tf32: f32 operands rounded to it, where the device has that.
+ * to=TYPE: that of the result and the bias; tf32: f32 operands rounded to it, where the device has that; f32x3: f32
+ * operands that may be split (LFUSE_PRECISION_F32X3); gelu: that is the activation of the epilogue, and not relu.
  */
 #ifndef BENCH_GEMM_PROBLEM_H
 #define BENCH_GEMM_PROBLEM_H
@@ -13,7 +14,8 @@ typedef struct gemm_problem {
     int64_t m, n, k, batch; /* batch 0: two matrices, no batch axis */
     bool turn_a, turn_b;    /* stored [k, m], [n, k] */
     lfuse_type type, to; /* of the operands, of the result */
-    bool tf32;
+    lfuse_precision precision; /* FULL, TF32 or F32X3 */
+    bool gelu;
 } gemm_problem;
 
 lfuse_status gemm_problem_parse(const char *text, gemm_problem *p);
@@ -24,7 +26,7 @@ bool gemm_problem_is_large(const bench_device *d, const gemm_problem *p, double 
 
 /* Places in the fixture: a, b, with an epilogue the bias, and the result last. */
 enum { GEMM_A = 0, GEMM_B, GEMM_BIAS };
-/* Declares tensors and graph: the product, or relu of product and bias. */
+/* Declares tensors and graph: the product, or the activation of product and bias. */
 lfuse_status gemm_problem_build(fixture *f, const gemm_problem *p, bool epilogue);
 
 /* gemm_vendor.c: a variant of bare calls of the vendor's library; none where there is no such library. */

@@ -84,8 +84,7 @@ static lfuse_status first_run(sequence *q, lfuse_graph *const *graphs, const lfu
     for (int i = 0; i < q->count; i++) LFUSE__TRY(bind(f, graphs[i], &q->stages[i]));
     LFUSE__TRY(fixture_poison(f));
     double start = bench_now_us();
-    for (int i = 0; i < q->count; i++)
-        LFUSE__TRY(lfuse_plan_create(f->d->dev, graphs[i], options, &q->stages[i].plan));
+    for (int i = 0; i < q->count; i++) LFUSE__TRY(fixture_plan(f, graphs[i], options, &q->stages[i].plan));
     LFUSE__TRY(instantiate(q, 0));
     LFUSE__TRY(run(q, 0));
     LFUSE__TRY(lfuse_stream_synchronize(f->d->stream));

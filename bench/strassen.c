@@ -20,7 +20,7 @@ static lfuse_status ask_plan(const fixture *f, const lfuse_plan_options *options
 {
     lfuse_plan *plan;
     *why = 0;
-    LFUSE__TRY(lfuse_plan_create(f->d->dev, f->stored ? f->stored : f->graph, options, &plan));
+    LFUSE__TRY(fixture_plan(f, f->stored ? f->stored : f->graph, options, &plan));
     const char *found = strstr(lfuse_plan_text(plan), "(levels 0 ");
     if (found) snprintf(why, BENCH_MAX_REASON, "the plan says: %.*s)", (int)strcspn(found, ")"), found);
     lfuse_plan_destroy(plan);

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * dense:L<layers>:H<width>:B<batch>[:TYPE]: a dense network, layers of linear, bias and relu.
+ * dense:L<layers>:H<width>:B<batch>[:TYPE|f32x3]: a dense network, layers of linear, bias and relu; f32x3: of f32, by
+ * plans that may split the operands of products (LFUSE_PRECISION_F32X3).
  *   unfused  three launches a layer: product, bias, relu
  *   fused    what the planner makes of it, launched step by step
  *   replay   the same as one native graph, or as a recorded list of launches where the device has none
  *   native   fused with the library's own kernels, where the device has them
  *   strassen1, strassen2   fused, each product by so many levels of Strassen's algorithm
  *   auto     so many as the planner takes for the fastest, up to two
- *   vendor   bare calls of the vendor's library, by the backend's own means
+ *   vendor   bare calls of the vendor's library, by the backend's own means; in f32 for f32x3
  * All sides run the fastest of their algorithms, timed once when they are made. f16 and bf16 are what tensors hold:
  * products are summed in f32. What declines the type or the sizes is left out with its own words.
  */
@@ -26,20 +27,23 @@ typedef struct dense {
     int layers;
     int64_t width, batch;
     lfuse_type type;
+    lfuse_precision precision; /* of plans: FULL or F32X3 */
 } dense;
 
 static lfuse_status parse(const char *problem, dense *p)
 {
     long long width = 0, batch = 0;
-    char type[8] = "f32";
-    int fields = sscanf(problem, "dense:L%d:H%lld:B%lld:%7[a-z0-9]", &p->layers, &width, &batch, type);
+    char type[8] = "f32", rest;
+    int fields = sscanf(problem, "dense:L%d:H%lld:B%lld:%7[a-z0-9]%c", &p->layers, &width, &batch, type, &rest);
     p->width = width;
     p->batch = batch;
-    p->type = LFUSE_TYPE_NONE;
+    p->precision = strcmp(type, "f32x3") ? LFUSE_PRECISION_FULL : LFUSE_PRECISION_F32X3;
+    p->type = p->precision == LFUSE_PRECISION_F32X3 ? LFUSE_F32 : LFUSE_TYPE_NONE;
     for (int t = LFUSE_F32; t <= LFUSE_F64; t++)
         if (!strcmp(type, lfuse_type_name((lfuse_type)t))) p->type = (lfuse_type)t;
-    if (fields < 3 || p->layers < 1 || p->layers > MOST_LAYERS || width < 1 || batch < 1 || p->type == LFUSE_TYPE_NONE)
-        return lfuse__error(LFUSE_ERR_INVALID, "%s: expected dense:L<1-%d>:H<width>:B<batch>[:TYPE]", problem,
+    if (fields < 3 || fields > 4 || p->layers < 1 || p->layers > MOST_LAYERS || width < 1 || batch < 1 ||
+        p->type == LFUSE_TYPE_NONE)
+        return lfuse__error(LFUSE_ERR_INVALID, "%s: expected dense:L<1-%d>:H<width>:B<batch>[:TYPE|f32x3]", problem,
                             MOST_LAYERS);
     return LFUSE_OK;
 }
@@ -84,6 +88,7 @@ static lfuse_status build(fixture *f, const dense *p)
     LFUSE__TRY(fixture_tensor(f, "y", FIXTURE_OUTPUT, p->type, 2, rows, 1, NULL));
     lfuse_output(f->graph, "y", x);
     if (p->type != LFUSE_F64) f->verify = bench_network_verify;
+    f->precision = p->precision;
     return LFUSE_OK;
 }
 
@@ -215,7 +220,7 @@ static lfuse_status prepare(bench_device *d, const char *problem, bench_case *c)
     for (int i = 0; i < c->nvariants; i++) {
         c->variants[i].bytes = fixture_bytes(f);
         c->variants[i].flops = 2.0 * p.layers * (double)p.batch * (double)p.width * (double)p.width;
-        c->variants[i].operands = p.type;
+        c->variants[i].operands = p.precision == LFUSE_PRECISION_F32X3 ? LFUSE_TYPE_NONE : p.type;
     }
     return LFUSE_OK;
 }
@@ -226,6 +231,7 @@ static const char *const problems[] = {
     "dense:L8:H128:B64", "dense:L8:H512:B1", "dense:L8:H512:B64", "dense:L8:H1024:B64", "dense:L8:H2048:B64",
     "dense:L8:H4096:B64", "dense:L8:H8192:B1", "dense:L8:H8192:B64", "dense:L8:H1024:B1024", "dense:L8:H512:B8192",
     "dense:L8:H4096:B1024", "dense:L8:H4096:B4096", "dense:L8:H8192:B8192",
+    "dense:L8:H4096:B4096:f32x3",
     "dense:L1:H32:B1:f16", "dense:L8:H128:B64:f16", "dense:L8:H512:B64:f16", "dense:L8:H4096:B64:f16",
     "dense:L8:H4096:B4096:f16", "dense:L8:H8192:B8192:f16",
     "dense:L8:H128:B64:bf16", "dense:L8:H512:B64:bf16", "dense:L8:H4096:B64:bf16", "dense:L8:H4096:B4096:bf16", NULL};

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * gemm:<m>x<n>x<k>[:TYPE][:to=TYPE][:tf32][:nt|tn|tt][:b<count>]: the product of a matrix [m, k] and one [k, n], both
- * of which change from run to run; with a result of another type; of f32 rounded to tf32; stored transposed where there
- * is a t; or a batch of so many.
+ * gemm:<m>x<n>x<k>[:TYPE][:to=TYPE][:tf32|f32x3][:nt|tn|tt][:b<count>][:gelu]: the product of a matrix [m, k] and
+ * one [k, n], both of which change from run to run; with a result of another type; of f32 rounded to tf32, or that
+ * may be split (f32x3); stored transposed where there is a t; or a batch of so many.
  *   plan         what the planner makes of it, its algorithms timed once
  *   native       the same with the library's own kernels, where the device has them
  *   vendor-plan  the same with the vendor's library, where there is one
- *   vendor       bare calls of that library (not in f64): the fastest algorithm that its heuristic lists
+ *   vendor       bare calls of that library (not in f64, and in f32 for f32x3): the fastest algorithm that its
+ *                heuristic lists
  *   openblas     the system's OpenBLAS on the host, where there is one; on CPUs, f32 and f64; of a batch, call by call
  *   strassen1, strassen2  of squares: by so many levels of Strassen's algorithm, both operands being new in every run
- * and plan, native and vendor with "+ep", the same with bias and relu: what the epilogue costs is the difference.
+ * and plan, native and vendor with "+ep", the same with bias and relu, or gelu (not of bare calls, which have another
+ * gelu): what the epilogue costs is the difference.
  * gemm:<m>x<n>x<k>:g<count>: a group, see gemm_group.h.
  */
 #include <stdlib.h>
@@ -55,9 +57,10 @@ static lfuse_status add_vendors(shared *s, const gemm_problem *p, bench_case *c)
     const lfuse_plan_options vendor = {.effort = LFUSE_EFFORT_MEASURE, .provider = LFUSE_PROVIDER_VENDOR};
     if (gemm_problem_is_large(s->bare->d, p, most_of_vendor)) return LFUSE_OK;
     LFUSE__TRY(bench_omit(c, "vendor-plan", fixture_variant(s->bare, c, "vendor-plan", &vendor)));
-    if (p->type == LFUSE_F64 || p->to != p->type || p->tf32) return LFUSE_OK; /* what the bare calls are written for */
+    if (p->type == LFUSE_F64 || p->to != p->type || p->precision == LFUSE_PRECISION_TF32)
+        return LFUSE_OK; /* what the bare calls are not written for */
     LFUSE__TRY(gemm_add_vendor(s->bare, p, c, "vendor"));
-    return gemm_add_vendor(s->ep, p, c, "vendor+ep");
+    return p->gelu ? LFUSE_OK : gemm_add_vendor(s->ep, p, c, "vendor+ep");
 }
 
 static lfuse_status add_strassen(fixture *f, bench_case *c, fixture_levels which)
@@ -73,7 +76,8 @@ static lfuse_status add_strassen(fixture *f, bench_case *c, fixture_levels which
 
 static lfuse_status add_strassens(fixture *f, const gemm_problem *p, bench_case *c)
 {
-    if (p->m != p->n || p->m != p->k || p->batch || p->tf32 || p->type == LFUSE_F64) return LFUSE_OK;
+    if (p->m != p->n || p->m != p->k || p->batch || p->precision != LFUSE_PRECISION_FULL || p->type == LFUSE_F64)
+        return LFUSE_OK;
     LFUSE__TRY(add_strassen(f, c, FIXTURE_ONE_LEVEL));
     return add_strassen(f, c, FIXTURE_TWO_LEVELS);
 }
@@ -148,7 +152,7 @@ static lfuse_status prepare(bench_device *d, const char *problem, bench_case *c)
         bench_variant *v = &c->variants[i];
         v->bytes = fixture_bytes(strstr(v->name, "+ep") ? s->ep : s->bare);
         v->flops = 2 * gemm_problem_work(&p);
-        v->operands = p.tf32 ? LFUSE_TYPE_NONE : p.type;
+        v->operands = p.precision != LFUSE_PRECISION_FULL ? LFUSE_TYPE_NONE : p.type;
     }
     return LFUSE_OK;
 }
@@ -161,7 +165,7 @@ static const char *const problems[] = {
     "gemm:256x256x256:b64", "gemm:256x256x256:nt:b64", "gemm:1024x1024x1024:b16",
     "gemm:256x256x256:g64", "gemm:1024x1024x1024:g16",
     "gemm:4096x4096x4096", "gemm:4096x4096x4096:f16", "gemm:4096x4096x4096:bf16", "gemm:4096x4096x4096:f16:to=f32",
-    "gemm:4096x4096x4096:tf32", "gemm:8192x8192x8192", NULL};
+    "gemm:4096x4096x4096:tf32", "gemm:4096x4096x4096:f32x3", "gemm:8192x8192x8192", NULL};
 static const char *const quick[] = {"gemm:256x256x256", "gemm:8x512x512", "gemm:128x64x96:tn:b3", "gemm:64x96x80:g5",
                                     NULL};
 const bench_suite bench_suite_gemm = {"gemm", problems, quick, prepare, tune, NULL, choices, 2};

@@ -7,6 +7,7 @@
  *                                       blocks of layernorm, attention by products and softmax, residual, layernorm,
  *                                       linear, gelu, linear, residual (bench/step_block.c); mean square
  *   train:layer:H<width>:B<batch>       of one layer the gradients of weights and bias, and their steps
+ * each with the suffix :f32x3 by plans that may split the operands of products (LFUSE_PRECISION_F32X3).
  * Variants:
  *   unfused   a kernel for each function and product, launched step by step
  *   fused     what the planner makes of it, launched step by step
@@ -39,6 +40,7 @@ typedef struct train {
     train_kind kind;
     bench_chain chain;
     bench_blocks blocks;
+    lfuse_precision precision; /* of plans: FULL or F32X3 */
     double parameters, multiplications; /* of a step */
 } train;
 
@@ -102,15 +104,28 @@ static void count_blocks(train *p)
     p->multiplications = 3 * b->count * rows * (12 * width * width + 2 * (double)b->tokens * width);
 }
 
+/* Takes the suffix from the problem's words. */
+static lfuse_precision take_precision(char *words)
+{
+    static const char suffix[] = ":f32x3";
+    const size_t length = strlen(words), own = strlen(suffix);
+    if (length < own || strcmp(words + length - own, suffix)) return LFUSE_PRECISION_FULL;
+    words[length - own] = 0;
+    return LFUSE_PRECISION_F32X3;
+}
+
 static lfuse_status parse(const char *problem, train *p)
 {
-    *p = (train){.parameters = 0};
-    if (!strcmp(problem, "train:digits")) {
+    char words[BENCH_MAX_PROBLEM];
+    snprintf(words, sizeof words, "%s", problem);
+    *p = (train){.precision = take_precision(words)};
+    if (!strcmp(words, "train:digits")) {
         p->kind = TRAIN_DIGITS;
         p->chain = (bench_chain){.layers = 2, .batch = 64, .widths = {64, 128, CLASSES}, .end = BENCH_CHAIN_CLASSES};
-    } else if (!parse_chain(problem, p) && !parse_transformer(problem, p))
+    } else if (!parse_chain(words, p) && !parse_transformer(words, p))
         return lfuse__error(LFUSE_ERR_INVALID, "%s: expected train:L<1-%d>:H<width>:B<batch>, train:layer:H<width>:"
-                            "B<batch>, train:digits or train:transformer:D<width>:H<heads>:L<1-%d>:T<tokens>:B<batch>",
+                            "B<batch>, train:digits or train:transformer:D<width>:H<heads>:L<1-%d>:T<tokens>:B<batch>, "
+                            "each with :f32x3 or without",
                             problem, BENCH_STEP_LAYERS, BENCH_MOST_BLOCKS);
     if (p->kind == TRAIN_TRANSFORMER) count_blocks(p);
     else count_chain(p);
@@ -362,6 +377,7 @@ static lfuse_status build(fixture *f, const train *p)
     step *s = calloc(1, sizeof *s);
     if (!s) return lfuse__error(LFUSE_ERR_MEMORY, "out of memory for a step's graph");
     s->f = f;
+    f->precision = p->precision;
     lfuse_status status = p->kind == TRAIN_TRANSFORMER ? build_transformer(s, p) : build_chain(s, p);
     free(s);
     if (!status && p->kind == TRAIN_LAYER) status = declare_gradients(f, &p->chain);
@@ -414,7 +430,7 @@ static lfuse_status prepare(bench_device *d, const char *problem, bench_case *c)
     for (int i = 0; i < c->nvariants; i++) {
         c->variants[i].bytes = bytes_of(f, &p);
         c->variants[i].flops = 2 * p.multiplications;
-        c->variants[i].operands = LFUSE_F32;
+        c->variants[i].operands = p.precision == LFUSE_PRECISION_F32X3 ? LFUSE_TYPE_NONE : LFUSE_F32;
     }
     return LFUSE_OK;
 }

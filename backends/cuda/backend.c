@@ -155,6 +155,7 @@ lfuse_status lfuse__cu_push(lfuse__bdevice *dev)
 static lfuse_status cu_facts(lfuse__bdevice *dev, lfuse__facts *facts)
 {
     *facts = dev->device.facts;
+    facts->maps_of = dev;
     lfuse__cu_name_blas(facts);
     return LFUSE_OK;
 }

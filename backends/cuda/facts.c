@@ -134,6 +134,7 @@ static void state_launches(const numbers *n, lfuse__cu_device *device)
     f->tensor_cores = device->capability >= TENSOR_CORES_CAPABILITY;
     f->wgmma = !strcmp(f->arch, "sm_90a");
     f->dynamic_local_bytes = (uint64_t)n->dynamic;
+    if (f->wgmma && lfuse__cu.TensorMapEncodeTiled != NULL) f->tensor_map = lfuse__cu_tensor_map;
     f->overlaps = device->overlap;
     /* 256 work-items with 255 registers each fit a multiprocessor, and so does the static local memory of one group. */
     if (n->cooperative && lfuse__cu_driver.version >= RESIDENT_VERSION && lfuse__cu.LaunchKernelEx != NULL)

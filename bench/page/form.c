@@ -31,12 +31,14 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* Digits behind a colon, an x that follows a digit, or a capital letter: not those of f32, resnet50 or gpt2. */
+/* Digits behind a colon, an x that follows a size, or a capital letter: not those of f32, f32x3, resnet50 or gpt2. */
 static bool is_size(const char *problem, size_t i)
 {
     if (i == 0 || !is_digit(problem[i])) return false;
-    const char before = problem[i - 1];
-    return before == ':' || (before >= 'A' && before <= 'Z') || (before == 'x' && i > 1 && is_digit(problem[i - 2]));
+    const char before = problem[--i];
+    if (before != 'x') return before == ':' || (before >= 'A' && before <= 'Z');
+    while (i > 0 && is_digit(problem[i - 1])) i--;
+    return is_size(problem, i);
 }
 
 void bench_form_of(const char *problem, bench_form *form)

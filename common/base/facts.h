@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a backend states about a device. Data only: planner and emitter decide by it, backends take no decisions. */
+/* What a backend states about a device. Planner and emitter decide by it, backends take no decisions. */
 #ifndef COMMON_BASE_FACTS_H
 #define COMMON_BASE_FACTS_H
 
@@ -20,6 +20,22 @@ typedef enum lfuse__products {
 } lfuse__products;
 
 enum { LFUSE__VENDOR_NVIDIA = 0x10de };
+
+enum { LFUSE__TENSOR_MAP_WORDS = 16 /* of 64 bits, which lie at a multiple of 64 bytes */ };
+
+/*
+ * A matrix in memory, of lines of `line` elements each, and the boxes in which kernels copy it: so many elements of so
+ * many lines, 128 bytes of each line.
+ */
+typedef struct lfuse__tensor_boxes {
+    uint64_t address;
+    unsigned bytes;        /* of an element */
+    uint64_t line, lines;
+    uint64_t apart;        /* bytes from one line to the next */
+    unsigned box_lines;
+} lfuse__tensor_boxes;
+
+struct lfuse__bdevice;
 
 typedef struct lfuse__facts {
     lfuse_device_info info; /* name is filled by the registry */
@@ -43,6 +59,13 @@ typedef struct lfuse__facts {
                                memory that nobody waits for: backends/nvidia.k has LOAD_FRAGMENTS, MMA, ASYNC_COPY16 */
     bool wgmma;             /* tensor cores, for products by four teams of 32 together, that read their operands from
                                local memory: backends/nvidia.k has WGMMA */
+    /*
+     * Makes the tensor map, an argument of kernels that copy boxes (backends/nvidia.k has BOX_COPY). Returns false
+     * where the device has no such map of the matrix. `dev` is facts.maps_of. NULL: it has none at all.
+     */
+    bool (*tensor_map)(struct lfuse__bdevice *dev, const lfuse__tensor_boxes *of,
+                       uint64_t map[LFUSE__TENSOR_MAP_WORDS]);
+    struct lfuse__bdevice *maps_of; /* the device that is open; NULL: it is only described */
     uint64_t dynamic_local_bytes; /* of a group, that a launch can ask for (local_bytes); 0: none */
     bool steps;             /* prelude.k has STEPS_f32: the loads from local memory and the fused multiply-adds of one
                                k-tile as a single asm statement, which compiles faster than unrolled loops */

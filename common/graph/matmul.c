@@ -63,7 +63,7 @@ static bool has_form(lfuse_graph *g, const char *call, const lfuse__node *x, con
         lfuse__graph_poison(g, LFUSE_ERR_TYPE, "%s: a product of %s and %s whose sums are %s", call,
                             lfuse_type_name(in), lfuse_type_name((lfuse_type)y->type), lfuse_type_name(type));
     else if (precision != LFUSE_PRECISION_FULL &&
-             (precision != LFUSE_PRECISION_TF32 || in != LFUSE_F32 || y->type != LFUSE_F32))
+             (!lfuse__is_of_f32(precision) || in != LFUSE_F32 || y->type != LFUSE_F32))
         lfuse__graph_poison(g, LFUSE_ERR_TYPE, "%s: precision %d of a product of %s and %s", call, (int)precision,
                             lfuse_type_name(in), lfuse_type_name((lfuse_type)y->type));
     else
@@ -71,7 +71,10 @@ static bool has_form(lfuse_graph *g, const char *call, const lfuse__node *x, con
     return false;
 }
 
-/* The sizes of members are known when they are bound: they are checked there. */
+/*
+ * The sizes of members are known when they are bound: they are checked there. Lists are multiplied in f32, which F32X3
+ * leaves open: the node has FULL then.
+ */
 static lfuse_value member_matmul(lfuse_graph *g, const char *call, int32_t a, int32_t b, lfuse__product_form f)
 {
     lfuse__node n;

@@ -13,11 +13,11 @@ static lfuse_type wider(lfuse_type a, lfuse_type b)
 /* Whether operands of types whose wider one is `wide` can be rounded so. */
 static bool roundable(lfuse_graph *g, const char *call, lfuse_type wide, lfuse_precision precision)
 {
-    if ((int)precision < LFUSE_PRECISION_FULL || precision > LFUSE_PRECISION_BF16)
+    if ((int)precision < LFUSE_PRECISION_FULL || precision > LFUSE_PRECISION_F32X3)
         lfuse__graph_poison(g, LFUSE_ERR_INVALID, "%s: precision %d is none", call, (int)precision);
-    else if (precision == LFUSE_PRECISION_TF32 && wide != LFUSE_F32)
-        lfuse__graph_poison(g, LFUSE_ERR_TYPE, "%s: tf32 is a precision of f32 operands, these are %s", call,
-                            lfuse_type_name(wide));
+    else if (lfuse__is_of_f32(precision) && wide != LFUSE_F32)
+        lfuse__graph_poison(g, LFUSE_ERR_TYPE, "%s: %s is a precision of f32 operands, these are %s", call,
+                            precision == LFUSE_PRECISION_TF32 ? "tf32" : "f32x3", lfuse_type_name(wide));
     else if (precision != LFUSE_PRECISION_FULL && wide == LFUSE_F64)
         lfuse__graph_poison(g, LFUSE_ERR_TYPE, "%s: operands of f64 are not rounded to 16 bits; cast them", call);
     else
@@ -31,7 +31,8 @@ static lfuse_type read_as(lfuse_type type, lfuse_type wide, lfuse_precision prec
     switch (precision) {
     case LFUSE_PRECISION_F16: return LFUSE_F16;
     case LFUSE_PRECISION_BF16: return LFUSE_BF16;
-    case LFUSE_PRECISION_TF32: return LFUSE_F32;
+    case LFUSE_PRECISION_TF32:
+    case LFUSE_PRECISION_F32X3: return LFUSE_F32;
     default: return wide == LFUSE_F64 ? wide : type;
     }
 }
@@ -65,7 +66,7 @@ static lfuse_value product(lfuse_graph *g, const char *call, lfuse_value a, lfus
     a = lfuse__build_cast(g, call, a.id, of_a);
     b = a.id < 0 ? a : lfuse__build_cast(g, call, b.id, of_b);
     if (b.id < 0) return b;
-    if (precision == LFUSE_PRECISION_TF32) f.precision = precision; /* of the others the casts are all */
+    if (lfuse__is_of_f32(precision)) f.precision = precision; /* of the others the casts are all */
     f.type = wide == LFUSE_F64 || (of_a == of_b && type == of_a) ? of_a : LFUSE_F32;
     a = lfuse__build_product(g, call, a.id, b.id, f);
     return a.id < 0 ? a : lfuse__build_cast(g, call, a.id, type);

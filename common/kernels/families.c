@@ -24,6 +24,13 @@ int lfuse__family_buffers(const lfuse__kernel_class *k, const lfuse__facts *fact
     return f->list_buffers ? lfuse__list_buffers(facts, f->list_buffers) : f->buffers(k);
 }
 
+unsigned lfuse__family_local_bytes(const lfuse__kernel_class *k)
+{
+    const lfuse__kernel_family *f = lfuse__family_of(k);
+
+    return f->local_bytes ? f->local_bytes(k) : 0;
+}
+
 lfuse_status lfuse__family_warm_up(const lfuse__kernel_class *k, const lfuse__facts *facts, lfuse__packed *packed)
 {
     const lfuse__kernel_family *f = lfuse__family_of(k);

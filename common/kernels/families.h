@@ -38,6 +38,8 @@ typedef struct lfuse__kernel_family {
     int (*words)(const lfuse__kernel_class *k);
     /* Returns how many memory arguments a kernel has. Those of list kernels are list_buffers, and the blocks. */
     int (*buffers)(const lfuse__kernel_class *k);
+    /* Returns the bytes of dynamic local memory that a launch asks for. NULL: none. */
+    unsigned (*local_bytes)(const lfuse__kernel_class *k);
     int list_buffers;
     lfuse__carry carry; /* list kernels: which of them finds its members in the argument block */
     bool counted;       /* a launch has a group for each tile. Else groups go through what there is to do, and a bundle
@@ -54,6 +56,9 @@ const lfuse__kernel_family *lfuse__family_of(const lfuse__kernel_class *k);
 
 /* The launch that `warm_up` describes. ERR_UNSUPPORTED: the family has none. */
 lfuse_status lfuse__family_warm_up(const lfuse__kernel_class *k, const lfuse__facts *facts, lfuse__packed *packed);
+
+/* Returns the bytes of dynamic local memory that a launch asks for. */
+unsigned lfuse__family_local_bytes(const lfuse__kernel_class *k);
 
 /* Returns how many memory arguments a kernel has, of a family that has such a launch. */
 int lfuse__family_buffers(const lfuse__kernel_class *k, const lfuse__facts *facts);

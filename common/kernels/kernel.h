@@ -121,7 +121,8 @@ typedef struct lfuse__product_class {
     int occupancy;    /* groups of a compute unit that registers are limited for; 0: they are not */
     int split;        /* 0: a group sums all of k; else LFUSE__SPLIT_K or LFUSE__SPLIT_STREAM_K */
     bool counted;     /* NETWORK: results are handed on behind counters, not in tagged words */
-    /* What costs are estimated by; no part of the text, which follows from the body. */
+    /* What solvers are chosen by; no part of the text, which follows from the solver and the body. */
+    lfuse_precision precision; /* FULL; F32X3: operands may be split */
     int epilogue_work;  /* simple operations for an element of a body with several stores; else 0 */
     int epilogue_bytes; /* that such a body loads and stores for an element, but for one store */
 } lfuse__product_class;
@@ -193,7 +194,6 @@ typedef struct lfuse__geometry {
 typedef struct lfuse__packed {
     uint64_t groups;
     unsigned group, nwords;
-    unsigned local_bytes; /* of dynamic local memory; products' kernels alone have some */
     uint64_t words[LFUSE__MAX_WORDS];
 } lfuse__packed;
 

@@ -173,7 +173,6 @@ lfuse_status lfuse__geometry_pack(const lfuse__kernel_class *k, const lfuse__lay
     LFUSE__TRY(lfuse__layout_check(k, layout));
     memset(words, 0, (size_t)layout->total * sizeof *words);
     packed->nwords = (unsigned)layout->total;
-    packed->local_bytes = 0;
     LFUSE__TRY(elements(k, g, 0, layout->axes, 1, &words[layout->count]));
     LFUSE__TRY(reach_check(k, g));
     if (layout->length >= 0) LFUSE__TRY(elements(k, g, layout->axes, k->rank, 0, &words[layout->length]));

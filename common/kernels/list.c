@@ -69,7 +69,6 @@ lfuse_status lfuse__list_pack(const lfuse__kernel_class *k, const lfuse__facts *
     packed->words[LFUSE__MULTI_MEMBERS] = (uint64_t)members;
     if (!lfuse__class_list(k)->groups) lfuse__numbers_pack(k->body, numbers, packed->words + first_number);
     packed->nwords = (unsigned)(first_number + lfuse__list_number_words(k));
-    packed->local_bytes = 0;
     packed->group = single ? 1 : LFUSE__GROUP;
     packed->groups = lfuse__groups(facts, single, (uint64_t)chunks, each);
     return LFUSE_OK;

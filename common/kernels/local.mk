@@ -14,13 +14,16 @@ libfuse_core_la_SOURCES += \
 # Kernels, and the strings that are made of them.
 kernel_texts = \
 	%reldir%/text/gemm_band.k %reldir%/text/gemm_by_number.k \
+	%reldir%/text/gemm_f32x3.k %reldir%/text/gemm_f32x3_unscaled.k %reldir%/text/gemm_split_f16.k \
+	%reldir%/text/gemm_split_f16_load.k %reldir%/text/gemm_split_f16_operand.k \
 	%reldir%/text/gemm_cpu.k %reldir%/text/gemm_cpu_block.k %reldir%/text/gemm_cpu_micro.k \
 	%reldir%/text/gemm_cpu_pack.k %reldir%/text/gemm_cpu_transpose.k %reldir%/text/gemm_end.k \
 	%reldir%/text/gemm_mma.k %reldir%/text/gemm_mma_operand.k %reldir%/text/gemm_mma_vectors.k \
-	%reldir%/text/gemm_prefetch.k \
+	%reldir%/text/gemm_pipeline.k %reldir%/text/gemm_prefetch.k \
 	%reldir%/text/gemm_schedule.k %reldir%/text/gemm_simt.k %reldir%/text/gemm_simt_loop.k \
 	%reldir%/text/gemm_simt_operand.k %reldir%/text/gemm_skinny.k %reldir%/text/gemm_skinny_store.k \
-	%reldir%/text/gemm_split_k.k %reldir%/text/gemm_wgmma.k %reldir%/text/grid_stride.k %reldir%/text/group_stride.k \
+	%reldir%/text/gemm_split_k.k %reldir%/text/gemm_tma.k %reldir%/text/gemm_wgmma.k \
+	%reldir%/text/grid_stride.k %reldir%/text/group_stride.k \
 	%reldir%/text/list_broadcast.k %reldir%/text/list_chunk.k %reldir%/text/list_fold.k \
 	%reldir%/text/list_lines.k %reldir%/text/list_operand.k %reldir%/text/list_partial.k \
 	%reldir%/text/list_pointwise.k %reldir%/text/mlp.k %reldir%/text/mlp_weights.k %reldir%/text/pointwise.k \

@@ -219,7 +219,6 @@ lfuse_status lfuse__members_fold_pack(const lfuse__kernel_class *k, const lfuse_
     packed->words[LFUSE__FOLD_ARRIVALS] = has(k, LFUSE__I_TOTAL) ? part->arrivals : 0;
     lfuse__numbers_pack(k->body, part->numbers, packed->words + LFUSE__FOLD_NUMBERS);
     packed->nwords = (unsigned)(LFUSE__FOLD_NUMBERS + k->body->nnumbers);
-    packed->local_bytes = 0;
     packed->group = lfuse__single(facts) ? 1 : LFUSE__GROUP;
     packed->groups = lfuse__members_groups(facts, part->members);
     return LFUSE_OK;

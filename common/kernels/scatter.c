@@ -118,7 +118,6 @@ static lfuse_status pack(const lfuse__kernel_class *k, const lfuse__facts *facts
         packed->words[at++] = g->reports;
     }
     packed->nwords = (unsigned)at;
-    packed->local_bytes = 0;
     packed->group = single ? 1 : LFUSE__GROUP;
     packed->groups = lfuse__groups(facts, single, units(k, single, g->extents), packed->group);
     return LFUSE_OK;

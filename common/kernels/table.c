@@ -26,7 +26,6 @@ lfuse_status lfuse__table_pack(const lfuse__facts *facts, uint64_t offset, const
     packed->words[COUNT] = (uint64_t)count;
     for (int i = 0; i < LFUSE__TABLE_WORDS; i++) packed->words[VALUES + i] = i < count ? values[i] : 0;
     packed->nwords = VALUES + LFUSE__TABLE_WORDS;
-    packed->local_bytes = 0;
     packed->group = lfuse__single(facts) ? 1 : ITEMS;
     packed->groups = count > 0;
     return LFUSE_OK;

@@ -16,16 +16,22 @@ static int rank(const lfuse__product_class *p)
     return p->batched ? LFUSE__PRODUCT_EXTENTS : LFUSE__PRODUCT_BATCH;
 }
 
+double lfuse__product_work(const lfuse__kernel_class *c)
+{
+    double work = 0;
+
+    for (int i = 0; i < c->body->ninstr; i++)
+        if (c->body->instr[i].kind == LFUSE__I_APPLY) work += lfuse__op_weight((lfuse__op)c->body->instr[i].op);
+    return work;
+}
+
 /* What an element of an epilogue with several stores takes. */
 static void describe_epilogue(lfuse__kernel_class *c)
 {
-    double work = 0;
     int i, bytes = 0;
 
-    for (i = 0; i < c->body->ninstr; i++)
-        if (c->body->instr[i].kind == LFUSE__I_APPLY) work += lfuse__op_weight((lfuse__op)c->body->instr[i].op);
     for (i = LFUSE__PRODUCT_OWN; i < c->noperands; i++) bytes += (int)lfuse__type_bytes(c->operands[i].type);
-    c->product.epilogue_work = (int)work;
+    c->product.epilogue_work = (int)lfuse__product_work(c);
     c->product.epilogue_bytes = bytes - (int)lfuse__type_bytes(c->product.sum);
 }
 
@@ -41,7 +47,8 @@ static void complete(lfuse__kernel_class *c)
 static lfuse__matmul_desc desc_of(const lfuse__kernel_class *c)
 {
     return (lfuse__matmul_desc){.types = {c->operands[LFUSE__PRODUCT_A].type, c->operands[LFUSE__PRODUCT_B].type},
-                                .batched = c->product.batched, .column_sums = c->product.column_sums,
+                                .precision = c->product.precision, .batched = c->product.batched,
+                                .column_sums = c->product.column_sums,
                                 .prologue = c->product.prologue[0] || c->product.prologue[1]};
 }
 
@@ -112,9 +119,14 @@ static bool suits(const walk *w)
     return !w->tried.solver->suits || w->tried.solver->suits(&w->tried, w->low);
 }
 
+static bool has_workspace(const lfuse__product_class *p)
+{
+    return p->split || p->solver->splits;
+}
+
 /*
  * Sets *p to the candidate that takes least, and returns its estimated time; below 0: there is none. `whole`: of those
- * that do not split k. `ahead`: of those that a plan has compiled which does not know the sizes.
+ * without a workspace. `ahead`: of those that a plan has compiled which does not know the sizes.
  */
 static double find(const lfuse__facts *facts, const int64_t *extents, const lfuse__kernel_class *c, bool whole,
                    bool ahead, lfuse__product_class *p)
@@ -124,7 +136,7 @@ static double find(const lfuse__facts *facts, const int64_t *extents, const lfus
     lfuse__cut found;
 
     while (next(&w)) {
-        if (!suits(&w) || (ahead && !is_compiled_ahead(&w)) || (whole && w.tried.split)) continue;
+        if (!suits(&w) || (ahead && !is_compiled_ahead(&w)) || (whole && has_workspace(&w.tried))) continue;
         if (!cut(&w, &found) || (best >= 0 && found.time >= best)) continue;
         best = found.time;
         *p = w.tried;
@@ -167,7 +179,7 @@ static lfuse_status nobody(const lfuse__facts *facts, const int64_t *extents, co
 
     for (i = 0; lfuse__solvers[i]; i++) {
         const lfuse__solver *s = lfuse__solvers[i];
-        const char *reason = s->declines(facts, &desc);
+        const char *reason = lfuse__solver_declines(s, facts, &desc);
         if (s->candidate && s->runs_on(facts))
             lfuse__strbuf_format(&why, "; %s: %s", s->name, reason ? reason : "no tile serves");
     }
@@ -186,7 +198,8 @@ static bool vendor_is_faster(const lfuse__facts *facts, const lfuse__matmul_prob
     const lfuse__matmul_sizes sizes = {e[0], e[1], e[2], c->product.batched ? e[LFUSE__PRODUCT_BATCH] : 1};
     const lfuse__matmul_desc desc = desc_of(c);
 
-    return p->vendor && !p->low_memory && !facts->vector_lanes && !lfuse__vendor.declines(facts, &desc) &&
+    return p->vendor && !p->low_memory && !facts->vector_lanes &&
+           !lfuse__solver_declines(&lfuse__vendor, facts, &desc) &&
            lfuse__vendor_is_faster(facts, c->operands[LFUSE__PRODUCT_A].type, &sizes);
 }
 

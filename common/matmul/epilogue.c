@@ -44,7 +44,17 @@ static void put_load_repeated(const lfuse__tiles *t, int indent, int j)
     lfuse__put_product_place(t->t.k, &t->l, j, "row", "column", at, sizeof at);
     lfuse__put_load(&t->t, j, at, load, sizeof load);
     lfuse__put(out, indent, "s%d[w] = ZERO_%s;", j, lfuse__register_word(t->t.k->operands[j].type));
-    lfuse__put(out, indent, "if (row < m && column < n) s%d[w] = %s;", j, load);
+    lfuse__put(out, indent, "%ss%d[w] = %s;", t->whole ? "" : "if (row < m && column < n) ", j, load);
+}
+
+/* Loads a vector of operand j, which can lie in vectors: vector w of its array. */
+static void put_load_vector(const lfuse__tiles *t, int indent, int j)
+{
+    const int words = lfuse__block_words(&t->t, j);
+    char at[128], to[32];
+    lfuse__put_product_place(t->t.k, &t->l, j, "row", "column", at, sizeof at);
+    snprintf(to, sizeof to, "q%d + w * %d", j, words);
+    lfuse__put_product_vector(t->t.out, indent, t->t.k, j, t->vector, true, at, to);
 }
 
 /* Loads operand j at row and column: vector w of its array. */
@@ -54,18 +64,20 @@ static void put_load(const lfuse__tiles *t, int indent, int j)
     const bool vectors = in_vectors(t, j);
     lfuse__strbuf *out = t->t.out;
     const int words = lfuse__block_words(&t->t, j);
-    char at[128], load[192], to[32];
+    char at[128], load[192];
     if (repeats(t, j)) {
         put_load_repeated(t, indent, j);
         return;
     }
+    if (vectors && t->whole) {
+        put_load_vector(t, indent, j);
+        return;
+    }
     if (vectors) {
-        lfuse__put_product_place(t->t.k, &t->l, j, "row", "column", at, sizeof at);
         for (int w = 0; w < words; w++) lfuse__put(out, indent, "q%d[w * %d + %d] = 0;", j, words, w);
-        snprintf(to, sizeof to, "q%d + w * %d", j, words);
         lfuse__put(out, indent, "if (vectors) {");
         lfuse__put(out, indent + 1, "if (row < m && column < n) {");
-        lfuse__put_product_vector(out, indent + 2, t->t.k, j, t->vector, true, at, to);
+        put_load_vector(t, indent + 2, j);
         lfuse__put(out, indent + 1, "}");
         lfuse__put(out, indent, "} else {");
     } else {
@@ -86,23 +98,33 @@ static void put_load(const lfuse__tiles *t, int indent, int j)
     lfuse__put(out, indent, "}");
 }
 
+/* Stores vector w of operand j, which can lie in vectors. */
+static void put_store_vector(const lfuse__tiles *t, int indent, int j)
+{
+    const int words = lfuse__block_words(&t->t, j), inner = indent + !t->whole;
+    lfuse__strbuf *out = t->t.out;
+    char at[128];
+    lfuse__put(out, indent, "u32 u_[%d];", words);
+    for (int w = 0; w < words; w++) lfuse__put(out, indent, "u_[%d] = 0;", w);
+    lfuse__put(out, 0, "#pragma unroll");
+    lfuse__put(out, indent, "for (int e = 0; e < %d; e++) PACK_%s(u_, e, z%d[w * %d + e]);", t->vector,
+               lfuse__memory_word(t->t.k->operands[j].type), j, t->vector);
+    if (!t->whole) lfuse__put(out, indent, "if (row < m && column < n) {");
+    lfuse__put_product_place(t->t.k, &t->l, j, "row", "column", at, sizeof at);
+    lfuse__put_product_vector(out, inner, t->t.k, j, t->vector, false, at, "u_");
+    if (!t->whole) lfuse__put(out, indent, "}");
+}
+
 static void put_store(const lfuse__tiles *t, int indent, int j)
 {
     const lfuse__kernel_operand *o = &t->t.k->operands[j];
     lfuse__strbuf *out = t->t.out;
     char at[128];
     if (in_vectors(t, j)) {
-        lfuse__put(out, indent, "if (vectors) {");
-        lfuse__put(out, indent + 1, "u32 u_[%d];", lfuse__block_words(&t->t, j));
-        for (int w = 0; w < lfuse__block_words(&t->t, j); w++) lfuse__put(out, indent + 1, "u_[%d] = 0;", w);
-        lfuse__put(out, 0, "#pragma unroll");
-        lfuse__put(out, indent + 1, "for (int e = 0; e < %d; e++) PACK_%s(u_, e, z%d[w * %d + e]);", t->vector,
-                   lfuse__memory_word(o->type), j, t->vector);
-        lfuse__put(out, indent + 1, "if (row < m && column < n) {");
-        lfuse__put_product_place(t->t.k, &t->l, j, "row", "column", at, sizeof at);
-        lfuse__put_product_vector(out, indent + 2, t->t.k, j, t->vector, false, at, "u_");
-        lfuse__put(out, indent + 1, "}");
-        lfuse__put(out, indent, "} else {");
+        lfuse__put(out, indent, t->whole ? "{" : "if (vectors) {");
+        put_store_vector(t, indent + 1, j);
+        lfuse__put(out, indent, t->whole ? "}" : "} else {");
+        if (t->whole) return;
     } else {
         lfuse__put(out, indent, "{");
     }
@@ -236,31 +258,67 @@ static int at_a_time(const lfuse__tiles *t, int all)
     return all < most ? all : most;
 }
 
-void lfuse__tiles_put_epilogue(const lfuse__tiles *t, int indent)
+/*
+ * Returns whether the body is written once for each vector. On a unit that a group has to itself, instructions that are
+ * not in its cache are waited for.
+ */
+static bool is_short(const lfuse__tiles *t)
 {
-    const int all = t->p->item_rows * t->p->item_columns / t->vector;
-    const bool is_short = t->t.k->body->ninstr <= LFUSE__TILES_SHORT;
-    const int pass = is_short ? at_a_time(t, all) : staged(t, all);
-    const int each = is_alone(t) && pass % LFUSE__TILES_AT_A_TIME == 0 ? LFUSE__TILES_AT_A_TIME : 1; /* of long ones */
+    const int most_alone = 12;
+    return t->t.k->body->ninstr <= LFUSE__TILES_SHORT && (!is_alone(t) || lfuse__product_work(t->t.k) <= most_alone);
+}
+
+/* The epilogue of all vectors of accumulators, straight from the registers. */
+static void put_short(const lfuse__tiles *t, int indent, int all)
+{
+    const int pass = at_a_time(t, all);
+    lfuse__put(t->t.out, 0, "#pragma unroll");
+    lfuse__put(t->t.out, indent, "for (int pass = 0; pass < %d; pass += %d) {", all, pass);
+    lfuse__put(t->t.out, indent + 1, "const int done = 0;");
+    lfuse__tiles_put_vectors(t, indent + 1, pass, place_in_tile, sums_in_registers);
+    lfuse__put(t->t.out, indent, "}");
+}
+
+/* The same by way of local memory, so that a loop takes a few vectors at a time. */
+static void put_long(const lfuse__tiles *t, int indent, int all)
+{
+    const int pass = staged(t, all);
+    const int each = is_alone(t) && pass % LFUSE__TILES_AT_A_TIME == 0 ? LFUSE__TILES_AT_A_TIME : 1;
     lfuse__strbuf *out = t->t.out;
     lfuse__put(out, 0, "#pragma unroll");
     lfuse__put(out, indent, "for (int pass = 0; pass < %d; pass += %d) {", all, pass);
-    if (is_short) {
-        lfuse__put(out, indent + 1, "const int done = 0;");
-        lfuse__tiles_put_vectors(t, indent + 1, pass, place_in_tile, sums_in_registers);
-    } else {
-        lfuse__put(out, 0, "#pragma unroll");
-        lfuse__put(out, indent + 1, "for (int w = 0; w < %d; w++) {", pass);
-        put_spilled(t, indent + 2, "(pass + w)");
-        lfuse__put(out, indent + 2, "PUTV_%s(tile, (w * %d + place) * %d, down_);", t->sum, t->places, t->vector);
-        lfuse__put(out, indent + 1, "}");
-        lfuse__put(out, 0, "#pragma unroll 1");
-        lfuse__put(out, indent + 1, "for (int done = 0; done < %d; done += %d) {", pass, each);
-        lfuse__tiles_put_vectors(t, indent + 2, each, place_in_tile, sums_in_local);
-        lfuse__put(out, indent + 1, "}");
-        if (t->p->column_sums) put_back(t, indent + 1, pass);
-    }
+    lfuse__put(out, 0, "#pragma unroll");
+    lfuse__put(out, indent + 1, "for (int w = 0; w < %d; w++) {", pass);
+    put_spilled(t, indent + 2, "(pass + w)");
+    lfuse__put(out, indent + 2, "PUTV_%s(tile, (w * %d + place) * %d, down_);", t->sum, t->places, t->vector);
+    lfuse__put(out, indent + 1, "}");
+    lfuse__put(out, 0, "#pragma unroll 1");
+    lfuse__put(out, indent + 1, "for (int done = 0; done < %d; done += %d) {", pass, each);
+    lfuse__tiles_put_vectors(t, indent + 2, each, place_in_tile, sums_in_local);
+    lfuse__put(out, indent + 1, "}");
+    if (t->p->column_sums) put_back(t, indent + 1, pass);
     lfuse__put(out, indent, "}");
+}
+
+/*
+ * Groups that are alone on a unit have a text for whole tiles, which has no tests and fewer instructions: nobody's
+ * products hide them.
+ */
+void lfuse__tiles_put_epilogue(const lfuse__tiles *t, int indent)
+{
+    void (*put)(const lfuse__tiles *t, int indent, int all) = is_short(t) ? put_short : put_long;
+    const int all = t->p->item_rows * t->p->item_columns / t->vector;
+    lfuse__tiles whole = *t;
+    if (!is_alone(t) || t->p->column_sums) {
+        put(t, indent, all);
+        return;
+    }
+    whole.whole = true;
+    lfuse__put(t->t.out, indent, "if (vectors && a0 + %d <= m && b0 + %d <= n) {", t->p->rows, t->p->columns);
+    put(&whole, indent + 1, all);
+    lfuse__put(t->t.out, indent, "} else {");
+    put(t, indent + 1, all);
+    lfuse__put(t->t.out, indent, "}");
 }
 
 /* ---- of a side of few: sums of parts of k, [part][row][vectors of a row] in the workspace ---- */

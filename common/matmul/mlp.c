@@ -32,7 +32,6 @@ static const char *declines(const lfuse__facts *facts, const lfuse__matmul_desc 
     (void)facts;
     if (desc->list) return "it takes no lists";
     if (desc->batched) return "it takes no batches";
-    if (desc->tf32) return "it rounds nothing to tf32";
     if (desc->prologue) return "its operands have to lie in memory";
     if (desc->column_sums) return "it does not sum columns";
     if (desc->types[1] != type || desc->result != type) return "its matrices are of one type";
@@ -256,7 +255,6 @@ void lfuse__network_pack(const lfuse__kernel_class *c, const lfuse__network *w, 
     packed->groups = s.down * s.across;
     packed->group = LFUSE__GROUP;
     packed->nwords = (unsigned)(lfuse__network_head(c) + w->nlayers * lfuse__network_record(c));
-    packed->local_bytes = 0;
     words[LFUSE__NETWORK_ROWS] = (uint64_t)w->m;
     words[LFUSE__NETWORK_ACROSS] = s.across;
     words[LFUSE__NETWORK_COUNT] = (uint64_t)w->nlayers;

@@ -24,28 +24,44 @@ int lfuse__mma_warp_columns(const lfuse__product_class *p)
     return p->item_columns * 4;
 }
 
+static int stages(const lfuse__product_class *p)
+{
+    return p->prefetch + 1 + p->solver->tile->spare_stages;
+}
+
 /* The stages of k-tiles, of 16 bits. */
 static int local(const lfuse__product_class *p)
 {
-    return (p->prefetch + 1) * p->depth * (p->rows + p->columns) / 2;
+    return stages(p) * p->depth * (p->rows + p->columns) / 2;
 }
 
-void lfuse__mma_put_operand(const lfuse__tiles *t, int indent, int place, int stages, bool blocks)
+/* Parts of text/gemm_mma_operand.k; a place of a text has the number of the operand times PARTS and the part's. */
+enum { LINES, ADDRESSES, COPY, FRAGMENTS, COPY_SLOWLY, PARTS };
+
+static void put_operand(const void *context, int place, int indent)
 {
+    const lfuse__tiles *t = context;
     const lfuse__product_class *p = t->p;
-    const int operand = place / LFUSE__MMA_PARTS, part = place % LFUSE__MMA_PARTS;
+    const int operand = place / PARTS, part = place % PARTS;
     const bool a = operand == LFUSE__PRODUCT_A, along = lfuse__is_k_contiguous(p, operand);
+    const bool blocks = p->solver->tile->blocks;
     const int width = a ? p->rows : p->columns, warp_tile = a ? lfuse__mma_warp_rows(p) : lfuse__mma_warp_columns(p);
     const int chunks = (along ? p->depth : width) / CHUNK, bank_chunks = BANKS / 16;
+    const int copiers = p->solver->tile->copiers, base = a ? 0 : p->depth * p->rows * 2;
+    const lfuse__expr stage = lfuse__expression("to - base + %d", base);
+    const lfuse__expr first_stage = lfuse__expression("%d", base * stages(p));
     char first[96], first_of_warp[64];
     const lfuse__parameter parameters[] = {
-        {"X", .word = a ? "a" : "b"}, {"PART_ADDRESSES", .number = part == LFUSE__MMA_ADDRESSES},
-        {"PART_COPY", .number = part == LFUSE__MMA_COPY}, {"PART_FRAGMENTS", .number = part == LFUSE__MMA_FRAGMENTS},
-        {"PART_COPY_SLOWLY", .number = part == LFUSE__MMA_COPY_SLOWLY}, {"K_CONTIGUOUS", .number = along},
+        {"X", .word = a ? "a" : "b"}, {"PART_LINES", .number = part == LINES || part == ADDRESSES},
+        {"PART_ADDRESSES", .number = part == ADDRESSES},
+        {"PART_COPY", .number = part == COPY}, {"PART_FRAGMENTS", .number = part == FRAGMENTS},
+        {"PART_COPY_SLOWLY", .number = part == COPY_SLOWLY}, {"K_CONTIGUOUS", .number = along},
         {"OPERAND", .word = first}, {"LD", .number = a ? t->l.lda : t->l.ldb}, {"ORIGIN", .word = a ? "a0" : "b0"},
         {"OUTER", .word = a ? "m" : "n"}, {"DEPTH", .number = p->depth},
-        {"BASE", .number = a ? 0 : stages * p->depth * p->rows * 2},
+        {"BASE", .number = base * stages(p)}, {"WIDTH", .number = width},
         {"STAGE", .number = width * p->depth * 2}, {"CHUNKS", .number = chunks},
+        {"COPIER", .word = copiers ? "(item % 128)" : "item"}, {"COPIERS", .number = copiers ? copiers : t->threads},
+        {"TILE", .word = copiers ? "stages" : "tile"}, {"SLOW_STAGE", .word = copiers ? stage.text : first_stage.text},
         {"BLOCKS_OF_LINES", .number = blocks}, {"LINE", .number = blocks ? BANKS : chunks * 16},
         {"SPAN", .number = chunks < bank_chunks ? bank_chunks / chunks : 1},
         {"TURNS", .number = chunks < bank_chunks ? chunks : bank_chunks},
@@ -61,7 +77,7 @@ void lfuse__mma_put_operand(const lfuse__tiles *t, int indent, int place, int st
     lfuse__put_text(t->t.out, indent, lfuse__text_gemm_mma_operand, parameters, NULL, NULL);
 }
 
-void lfuse__mma_put_vectors(const void *context, int which, int indent)
+static void put_vectors(const void *context, int which, int indent)
 {
     const lfuse__tiles *t = context;
     const lfuse__parameter parameters[] = {
@@ -73,44 +89,70 @@ void lfuse__mma_put_vectors(const void *context, int which, int indent)
     lfuse__put_text(t->t.out, indent, lfuse__text_gemm_mma_vectors, parameters, NULL, NULL);
 }
 
-static void put_operand(const void *context, int place, int indent)
+/* The kernel's parameters: those of all such kernels, behind those of its own. */
+static void add_parameters(const lfuse__tiles *t, const char *name, lfuse__parameter *all, int own, int most)
 {
-    const lfuse__tiles *t = context;
-    lfuse__mma_put_operand(t, indent, place, t->p->prefetch + 1, false);
+    const lfuse__product_class *p = t->p;
+    const lfuse__parameter common[] = {
+        {"NAME", .word = name}, {"WORDS", .number = lfuse__tiles_words(p, &t->l)},
+        {"BUFFERS", .number = lfuse__kernel_buffers(t->t.k)}, {"LAST", .number = lfuse__kernel_buffers(t->t.k) - 1},
+        {"ITEMS", .number = t->threads}, {"MEETS", .number = p->split || p->column_sums},
+        {"TYPE", .word = lfuse__memory_word(t->t.k->operands[LFUSE__PRODUCT_A].type)},
+        {"ROWS", .number = p->rows}, {"COLUMNS", .number = p->columns}, {"DEPTH", .number = p->depth},
+        {"WARP_ROWS", .number = lfuse__mma_warp_rows(p)}, {"WARP_COLUMNS", .number = lfuse__mma_warp_columns(p)},
+        {"SUMS", .number = p->item_rows * p->item_columns}, {"AHEAD", .number = p->prefetch},
+        {"STAGES", .number = stages(p)}, {"STEPS", .number = p->depth / STEP},
+        {"MAP_A", .number = lfuse__tiles_map(&t->l, LFUSE__PRODUCT_A)},
+        {"MAP_B", .number = lfuse__tiles_map(&t->l, LFUSE__PRODUCT_B)},
+        {"STAGE_A", .number = p->rows * p->depth * 2}, {"STAGE_B", .number = p->columns * p->depth * 2},
+        {"ACROSS_A", .number = !lfuse__is_k_contiguous(p, LFUSE__PRODUCT_A)},
+        {"ACROSS_B", .number = !lfuse__is_k_contiguous(p, LFUSE__PRODUCT_B)},
+        {"M", .number = t->l.m}, {"N", .number = t->l.n}, {"K", .number = t->l.k},
+        {"DOWN", .number = t->l.own + LFUSE__TILES_DOWN}, {"ACROSS", .number = t->l.own + LFUSE__TILES_ACROSS},
+        {"SPACE", .number = t->l.workspace}, {"VECTORS", .number = t->l.own + LFUSE__TILES_VECTORS}, {NULL},
+    };
+
+    for (size_t i = 0; i < sizeof common / sizeof *common && own < most; i++) all[own++] = common[i];
+}
+
+static void add_places(lfuse__text_place *all, int own, int most)
+{
+    enum { A = LFUSE__PRODUCT_A * PARTS, B = LFUSE__PRODUCT_B * PARTS };
+    static const lfuse__text_place common[] = {
+        {"SCHEDULE", lfuse__tiles_put_schedule, 0}, {"PLACE_IN_TILE", lfuse__tiles_put_items, 0},
+        {"OPERANDS", lfuse__tiles_put_operands, 0}, {"BAND", lfuse__tiles_put_band, 0},
+        {"LINES_A", put_operand, A + LINES}, {"LINES_B", put_operand, B + LINES},
+        {"ADDRESSES_A", put_operand, A + ADDRESSES}, {"ADDRESSES_B", put_operand, B + ADDRESSES},
+        {"COPY_A", put_operand, A + COPY}, {"COPY_B", put_operand, B + COPY},
+        {"FRAGMENTS_A", put_operand, A + FRAGMENTS}, {"FRAGMENTS_B", put_operand, B + FRAGMENTS},
+        {"COPY_SLOWLY_A", put_operand, A + COPY_SLOWLY}, {"COPY_SLOWLY_B", put_operand, B + COPY_SLOWLY},
+        {"VECTORS_OF_SUMS", put_vectors, 0}, {"EPILOGUE", lfuse__tiles_put_end, 0}, {NULL, NULL, 0},
+    };
+
+    for (size_t i = 0; i < sizeof common / sizeof *common && own < most; i++) all[own++] = common[i];
+}
+
+void lfuse__mma_put_text(const lfuse__tiles *t, int indent, const char *name, const char *text,
+                         const lfuse__parameter *own, const lfuse__text_place *own_places)
+{
+    enum { MOST = 64 };
+    lfuse__parameter parameters[MOST];
+    lfuse__text_place places[MOST];
+    int i;
+
+    for (i = 0; own[i].name; i++) parameters[i] = own[i];
+    add_parameters(t, name, parameters, i, MOST);
+    for (i = 0; own_places && own_places[i].name; i++) places[i] = own_places[i];
+    add_places(places, i, MOST);
+    lfuse__put_text(t->t.out, indent, text, parameters, places, t);
 }
 
 static void put_kernel(const lfuse__tiles *t, const char *name)
 {
-    enum { A = LFUSE__PRODUCT_A * LFUSE__MMA_PARTS, B = LFUSE__PRODUCT_B * LFUSE__MMA_PARTS };
-    static const lfuse__text_place places[] = {
-        {"SCHEDULE", lfuse__tiles_put_schedule, 0},
-        {"ADDRESSES_A", put_operand, A + LFUSE__MMA_ADDRESSES},
-        {"ADDRESSES_B", put_operand, B + LFUSE__MMA_ADDRESSES},
-        {"COPY_A", put_operand, A + LFUSE__MMA_COPY},
-        {"COPY_B", put_operand, B + LFUSE__MMA_COPY},
-        {"FRAGMENTS_A", put_operand, A + LFUSE__MMA_FRAGMENTS},
-        {"FRAGMENTS_B", put_operand, B + LFUSE__MMA_FRAGMENTS},
-        {"COPY_SLOWLY_A", put_operand, A + LFUSE__MMA_COPY_SLOWLY},
-        {"COPY_SLOWLY_B", put_operand, B + LFUSE__MMA_COPY_SLOWLY},
-        {"VECTORS_OF_SUMS", lfuse__mma_put_vectors, 0},
-        {"EPILOGUE", lfuse__tiles_put_end, 0},
-        {NULL, NULL, 0},
-    };
-    const lfuse__product_class *p = t->p;
-    const lfuse__parameter parameters[] = {
-        {"NAME", .word = name}, {"WORDS", .number = t->l.own + lfuse__tiles_own(p)},
-        {"BUFFERS", .number = lfuse__kernel_buffers(t->t.k)}, {"ITEMS", .number = t->threads},
-        {"BLOCKS", .number = p->occupancy}, {"TILE_WORDS", .number = local(p)},
-        {"MEETS", .number = p->split || p->column_sums},
-        {"TYPE", .word = lfuse__memory_word(t->t.k->operands[LFUSE__PRODUCT_A].type)}, {"ROWS", .number = p->rows},
-        {"COLUMNS", .number = p->columns}, {"WARP_ROWS", .number = lfuse__mma_warp_rows(p)},
-        {"WARP_COLUMNS", .number = lfuse__mma_warp_columns(p)}, {"SUMS", .number = p->item_rows * p->item_columns},
-        {"AHEAD", .number = p->prefetch}, {"STEPS", .number = p->depth / STEP},
-        {"STAGE_A", .number = p->rows * p->depth * 2}, {"STAGE_B", .number = p->columns * p->depth * 2},
-        {"VECTORS", .number = t->l.own + LFUSE__TILES_VECTORS}, {NULL},
-    };
+    const lfuse__parameter own[] = {{"BLOCKS", .number = t->p->occupancy}, {"TILE_WORDS", .number = local(t->p)},
+                                    {NULL}};
 
-    lfuse__put_text(t->t.out, 0, lfuse__text_gemm_mma, parameters, places, t);
+    lfuse__mma_put_text(t, 0, name, lfuse__text_gemm_mma, own, NULL);
 }
 
 /* ---- the accumulators that a lane has: those of the fragments of its warp ---- */
@@ -142,7 +184,6 @@ const char *lfuse__mma_declines(const lfuse__facts *facts, const lfuse__matmul_d
     if ((type != LFUSE_F16 && type != LFUSE_BF16) || desc->types[1] != type)
         return "it multiplies f16 by f16 and bf16 by bf16";
     if (desc->list) return "it takes no lists";
-    if (desc->tf32) return "it rounds nothing to tf32";
     return desc->prologue ? "its operands have to lie in memory" : NULL;
 }
 

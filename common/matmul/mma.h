@@ -7,21 +7,53 @@
 #ifndef COMMON_MATMUL_MMA_H
 #define COMMON_MATMUL_MMA_H
 
+#include "common/kernels/template.h"
 #include "common/matmul/tile.h"
 
-enum { LFUSE__MMA_CHUNK = 8 /* elements of 16 bytes */, LFUSE__MMA_STEP = 16 /* of a fragment, along k too */ };
-
-/* Parts of text/gemm_mma_operand.k; a place of a text has the number of the operand times PARTS and the part's. */
-enum { LFUSE__MMA_ADDRESSES, LFUSE__MMA_COPY, LFUSE__MMA_FRAGMENTS, LFUSE__MMA_COPY_SLOWLY, LFUSE__MMA_PARTS };
+enum {
+    LFUSE__MMA_CHUNK = 8, /* elements of 16 bytes */
+    LFUSE__MMA_STEP = 16, /* of a fragment, along k too */
+    LFUSE__WARPGROUP = 128,
+    LFUSE__WGMMA_ROWS = 64,       /* of D that a warpgroup has */
+    LFUSE__WGMMA_DEPTH = 64,      /* of a k-tile: its lines have 128 bytes, the width of the swizzle */
+    LFUSE__WGMMA_ALIGNMENT = 1024 /* bytes: each stage begins where the swizzle's pattern does */
+};
 
 /*
- * Puts one of these parts. `stages`: of the pipeline. `blocks`: lines of more than 128 bytes are cut into blocks of
- * that width, which lie behind each other, as wgmma wants them.
+ * Puts the text of a kernel, or of a part of one. Parameters and places that such kernels share (those of
+ * gemm_mma_operand.k, gemm_mma_vectors.k, gemm_schedule.k, gemm_band.k and gemm_end.k) come behind `own` and
+ * `own_places`, which prevail; both tables end with a name of NULL, and `own_places` may be NULL.
  */
-void lfuse__mma_put_operand(const lfuse__tiles *t, int indent, int place, int stages, bool blocks);
+void lfuse__mma_put_text(const lfuse__tiles *t, int indent, const char *name, const char *text,
+                         const lfuse__parameter *own, const lfuse__text_place *own_places);
 
-/* Puts text/gemm_mma_vectors.k. */
-void lfuse__mma_put_vectors(const void *t, int which, int indent);
+/*
+ * wgmma.c: the matrix descriptor but for the address; what is added to it for the next step along k; functions of the
+ * traits. A warpgroup has item_rows / 2 blocks of 64 rows, its warps 16 rows of each.
+ */
+unsigned long long lfuse__wgmma_descriptor(void);
+int lfuse__wgmma_step(const lfuse__product_class *p, int operand);
+void lfuse__wgmma_put_corner(const lfuse__tiles *t, int indent, const char *place);
+void lfuse__wgmma_put_place(const lfuse__tiles *t, int indent, const char *number);
+
+/*
+ * pipeline.c: kernels of text/gemm_pipeline.k, whose groups have a warpgroup more than their tiles.
+ *   - put_pipeline puts one. `running` is a parameter of the text; `parts` its places but for those that all of them
+ *     have, which end with a name of NULL.
+ *   - pipeline_local is a function of the traits: what the epilogue has, as the loop over k-tiles goes on behind it.
+ *   - pipeline_is_pingpong returns whether each warpgroup has tiles of its own.
+ *   - pipeline_bytes returns the bytes of local memory that a launch asks for.
+ *   - pipeline_launch sets the groups of a launch, whose words lfuse__tiles_pack has set: they stay on their units,
+ *     which have room for one, and take one tile after the other.
+ */
+void lfuse__put_pipeline(const lfuse__tiles *t, const char *name, bool running, const lfuse__text_place *parts);
+bool lfuse__pipeline_is_pingpong(const lfuse__product_class *p);
+int lfuse__pipeline_local(const lfuse__product_class *p);
+unsigned lfuse__pipeline_bytes(const lfuse__product_class *p);
+lfuse_status lfuse__pipeline_launch(const lfuse__kernel_class *c, const lfuse__facts *facts, const lfuse__geometry *g,
+                                    lfuse__packed *packed);
+/* pipeline.c: bytes of a k-tile of A or B. */
+int lfuse__pipeline_k_tile(const lfuse__product_class *p, int operand);
 
 /* Return the rows and columns of a warp's accumulators. */
 int lfuse__mma_warp_rows(const lfuse__product_class *p);

@@ -102,6 +102,9 @@ int lfuse__matmul_classes(const lfuse__facts *facts, const int64_t *low, const i
 int lfuse__matmul_candidates(const lfuse__facts *facts, const int64_t *extents, const lfuse__kernel_class *c,
                              lfuse__matmul_candidate *all);
 
+/* Returns how many simple operations the body has (lfuse__op_weight). */
+double lfuse__product_work(const lfuse__kernel_class *c);
+
 /* Sets sides[noperands]: LFUSE__PRODUCT_A or _B, whose prologue loads the operand, or -1, where the epilogue does. */
 void lfuse__product_sides(const lfuse__kernel_class *c, int8_t *sides);
 /*

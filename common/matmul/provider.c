@@ -62,7 +62,9 @@ static const char *vendor_declines(const lfuse__facts *facts, const lfuse__matmu
     return desc->column_sums ? "it does not sum columns" : NULL;
 }
 
-const lfuse__solver lfuse__vendor = {.name = "vendor", .runs_on = has_library, .declines = vendor_declines};
+const lfuse__solver lfuse__vendor = {
+    .name = "vendor", .tf32 = true, .runs_on = has_library, .declines = vendor_declines,
+};
 
 /* ---- one of both ---- */
 
@@ -116,6 +118,13 @@ static lfuse__computes provider(const lfuse__facts *facts, const lfuse__matmul_d
 
 /* ---- what the planner is told ---- */
 
+bool lfuse__matmul_splits(const lfuse__facts *facts)
+{
+    for (int i = 0; lfuse__solvers[i]; i++)
+        if (lfuse__solvers[i]->splits && lfuse__solvers[i]->runs_on(facts)) return true;
+    return false;
+}
+
 /*
  * Returns NULL where a solver with candidates takes the product; else why the last of them declines, whether it runs on
  * the device or not.
@@ -127,7 +136,7 @@ static const char *native_declines(const lfuse__facts *facts, const lfuse__matmu
 
     for (i = 0; lfuse__solvers[i]; i++) {
         if (!lfuse__solvers[i]->candidate) continue;
-        why = lfuse__solvers[i]->declines(facts, desc);
+        why = lfuse__solver_declines(lfuse__solvers[i], facts, desc);
         if (!why) break;
     }
     return why;
@@ -136,14 +145,15 @@ static const char *native_declines(const lfuse__facts *facts, const lfuse__matmu
 static const char *declines(const lfuse__facts *facts, lfuse__planned_solver solver, const lfuse__matmul_desc *desc)
 {
     switch (solver) {
-    case LFUSE__SOLVER_VENDOR: return lfuse__vendor.declines(facts, desc);
-    case LFUSE__SOLVER_STRASSEN: return lfuse__strassen.declines(facts, desc);
-    case LFUSE__SOLVER_NETWORK: return lfuse__mlp.declines(facts, desc);
+    case LFUSE__SOLVER_VENDOR: return lfuse__solver_declines(&lfuse__vendor, facts, desc);
+    case LFUSE__SOLVER_STRASSEN: return lfuse__solver_declines(&lfuse__strassen, facts, desc);
+    case LFUSE__SOLVER_NETWORK: return lfuse__solver_declines(&lfuse__mlp, facts, desc);
     default: return native_declines(facts, desc);
     }
 }
 
 const lfuse__matmul_advice lfuse__products_advice = {
-    .has_tiles = lfuse__tiles_fit, .compete = compete, .has_networks = lfuse__network_runs_on, .declines = declines,
+    .has_tiles = lfuse__tiles_fit, .compete = compete, .splits = lfuse__matmul_splits,
+    .has_networks = lfuse__network_runs_on, .declines = declines,
     .provider = provider, .strassen_levels = lfuse__strassen_levels, .network_pays = lfuse__network_pays,
 };

@@ -305,7 +305,7 @@ static void put_kernel(const lfuse__tiles *t, const char *name)
                                                {NULL, NULL, 0}};
     const lfuse__product_class *p = t->p;
     const lfuse__parameter parameters[] = {
-        {"NAME", .word = name}, {"WORDS", .number = t->l.own + lfuse__tiles_own(p)},
+        {"NAME", .word = name}, {"WORDS", .number = lfuse__tiles_words(p, &t->l)},
         {"BUFFERS", .number = lfuse__kernel_buffers(t->t.k)}, {"ITEMS", .number = t->threads},
         {"BLOCKS", .number = p->occupancy}, {"T", .word = t->sum}, {"TILE_WORDS", .number = local(p)},
         {"MEETS", .number = p->split || p->column_sums}, {"OVERLAPS", .number = t->overlaps},
@@ -347,7 +347,6 @@ static void put_place(const lfuse__tiles *t, int indent, const char *number)
 static const char *declines(const lfuse__facts *facts, const lfuse__matmul_desc *desc)
 {
     (void)facts;
-    if (desc->tf32) return "it rounds nothing to tf32";
     return desc->prologue ? "its operands have to lie in memory" : NULL;
 }
 

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "common/base/costs.h"
+#include "common/base/error.h"
 #include "common/kernels/template.h"
 #include "common/matmul/provider.h"
 #include "common/matmul/skinny.h"
@@ -130,7 +131,6 @@ enum { FEWS = sizeof fews / sizeof *fews };
 static const char *declines(const lfuse__facts *facts, const lfuse__matmul_desc *desc)
 {
     (void)facts;
-    if (desc->tf32) return "it rounds nothing to tf32";
     if (desc->list) return "it takes no lists";
     return desc->column_sums ? "it does not sum columns" : NULL;
 }
@@ -169,10 +169,22 @@ static uint64_t workspace(const lfuse__kernel_class *c, const lfuse__facts *fact
            (uint64_t)lfuse__ceil_div(g->extents[1], lfuse__tiles_vector(&c->product)) * LFUSE__TILES_VECTOR;
 }
 
+/* Of the second launch a work-item has a vector of the result. */
+static lfuse_status pack(const lfuse__kernel_class *c, const lfuse__facts *facts, const lfuse__geometry *g,
+                         lfuse__packed *packed)
+{
+    const int64_t vectors = lfuse__ceil_div(g->extents[1], lfuse__tiles_vector(&c->product));
+    const int64_t all = lfuse__product_batch(c, g) * g->extents[0] * vectors;
+
+    LFUSE__TRY(lfuse__tiles_pack(c, facts, g, packed));
+    if (!c->product.phase) return LFUSE_OK;
+    return lfuse__tiles_launch(c, g, (uint64_t)lfuse__ceil_div(all, LFUSE__GROUP), LFUSE__GROUP, packed);
+}
+
 static const lfuse__tile_traits traits = { .threads = LFUSE__GROUP, .put_kernel = put_kernel };
 
 const lfuse__solver lfuse__skinny = {
     .name = "skinny", .tile = &traits, .runs_on = lfuse__tiles_fit, .declines = declines,
     .candidate = candidate, .serves = serves, .cost = cost, .phases = 2, .workspace = workspace,
-    .emit = lfuse__tiles_emit, .pack = lfuse__tiles_pack,
+    .emit = lfuse__tiles_emit, .pack = pack,
 };

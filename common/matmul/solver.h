@@ -2,8 +2,8 @@
 /*
  * A solver is one way to multiply matrices: where it runs, what it declines and why, what it costs, and its kernels.
  * solvers.c lists all of them:
- *   - simt, mma, wgmma, skinny and cpu compute a product by kernels of the family PRODUCT. They have candidates, and
- *     lfuse__matmul_choose compares these. simt and cpu take lists too: grouped.h.
+ *   - simt, mma, wgmma, tma, f32x3, skinny and cpu compute a product by kernels of the family PRODUCT. They have
+ *     candidates, and lfuse__matmul_choose compares these. simt and cpu take lists too: grouped.h.
  *   - vendor, strassen and mlp are chosen by the planner (common/plan/advice.h), which makes steps of their own for
  *     them. They have no candidates here, and what they cost is told by provider.h and mlp.h.
  * Batches, lists, prologues and column sums are fields of one description, lfuse__matmul_desc: a solver takes a product
@@ -45,7 +45,12 @@ struct lfuse__solver {
 
     /* Returns whether the solver runs on such a device at all. NULL: it runs on every one. */
     bool (*runs_on)(const lfuse__facts *facts);
-    /* Returns NULL where the solver may take the product; else the reason why it does not, a static string. */
+    bool tf32;   /* it computes in tf32 where that is asked for */
+    bool splits; /* it splits operands of f32 (F32X3), and computes nothing else */
+    /*
+     * Returns NULL where the solver may take the product; else the reason why it does not, a static string. Who asks
+     * calls lfuse__solver_declines, which knows of precisions.
+     */
     const char *(*declines)(const lfuse__facts *facts, const lfuse__matmul_desc *desc);
 
     /* ---- of solvers that have candidates; all NULL: of others ---- */
@@ -67,6 +72,7 @@ struct lfuse__solver {
     int phases; /* launches */
     uint64_t (*tickets)(const lfuse__kernel_class *c); /* NULL: 0 */
     uint64_t (*workspace)(const lfuse__kernel_class *c, const lfuse__facts *facts, const lfuse__geometry *g);
+    unsigned (*local_bytes)(const lfuse__kernel_class *c); /* dynamic local memory of a launch; NULL: 0 */
     lfuse_status (*emit)(lfuse__strbuf *out, const char *name, const lfuse__kernel_class *c,
                          const lfuse__facts *facts);
     lfuse_status (*pack)(const lfuse__kernel_class *c, const lfuse__facts *facts, const lfuse__geometry *g,
@@ -86,10 +92,13 @@ struct lfuse__solver {
                                  const lfuse__kernel_class *c, const lfuse__facts *facts);
 };
 
-extern const lfuse__solver lfuse__simt, lfuse__mma, lfuse__wgmma, lfuse__skinny, lfuse__cpu, lfuse__vendor,
-                           lfuse__strassen, lfuse__mlp;
+extern const lfuse__solver lfuse__simt, lfuse__mma, lfuse__wgmma, lfuse__tma, lfuse__f32x3, lfuse__skinny,
+                           lfuse__cpu, lfuse__vendor, lfuse__strassen, lfuse__mlp;
 /* All solvers, NULL behind them. Of candidates that take equally long the first one is chosen. */
 extern const lfuse__solver *const lfuse__solvers[];
+/* Returns NULL where the solver may take the product in its precision, as `declines` does. */
+const char *lfuse__solver_declines(const lfuse__solver *solver, const lfuse__facts *facts,
+                                   const lfuse__matmul_desc *desc);
 /* Returns whether the solver has candidates, runs on the device and takes the product. */
 bool lfuse__solver_takes(const lfuse__solver *solver, const lfuse__facts *facts, const lfuse__matmul_desc *desc);
 /* choose.c: ERR_UNSUPPORTED where no solver with candidates runs on the device. */

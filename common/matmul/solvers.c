@@ -7,13 +7,21 @@
 #include "common/base/error.h"
 
 const lfuse__solver *const lfuse__solvers[] = {
-    &lfuse__simt, &lfuse__wgmma, &lfuse__mma, &lfuse__skinny, &lfuse__cpu, &lfuse__vendor, &lfuse__strassen,
-    &lfuse__mlp, NULL,
+    &lfuse__simt, &lfuse__tma, &lfuse__wgmma, &lfuse__f32x3, &lfuse__mma, &lfuse__skinny, &lfuse__cpu,
+    &lfuse__vendor, &lfuse__strassen, &lfuse__mlp, NULL,
 };
+
+const char *lfuse__solver_declines(const lfuse__solver *solver, const lfuse__facts *facts,
+                                   const lfuse__matmul_desc *desc)
+{
+    if (desc->precision == LFUSE_PRECISION_TF32 && !solver->tf32) return "it rounds nothing to tf32";
+    if (desc->precision != LFUSE_PRECISION_F32X3 && solver->splits) return "operands are not to be split";
+    return solver->declines(facts, desc);
+}
 
 bool lfuse__solver_takes(const lfuse__solver *solver, const lfuse__facts *facts, const lfuse__matmul_desc *desc)
 {
-    return solver->candidate && solver->runs_on(facts) && !solver->declines(facts, desc);
+    return solver->candidate && solver->runs_on(facts) && !lfuse__solver_declines(solver, facts, desc);
 }
 
 /* Returns the solver's number in the table; -1: it is in none. */
@@ -71,6 +79,13 @@ lfuse_status lfuse__product_pack(const lfuse__kernel_class *c, const lfuse__fact
     return c->product.solver->pack(c, facts, g, packed);
 }
 
+static unsigned local_bytes(const lfuse__kernel_class *k)
+{
+    const lfuse__solver *solver = k->product.solver;
+
+    return solver->local_bytes ? solver->local_bytes(k) : 0;
+}
+
 static lfuse_status warm_up(const lfuse__kernel_class *k, const lfuse__facts *facts, lfuse__packed *packed)
 {
     lfuse__geometry g;
@@ -89,11 +104,11 @@ static int words(const lfuse__kernel_class *k)
     lfuse__product_layout layout;
 
     lfuse__product_layout_make(k, &layout);
-    return layout.own + lfuse__tiles_own(&k->product);
+    return lfuse__tiles_words(&k->product, &layout);
 }
 
 const lfuse__kernel_family lfuse__family_product = {
     .counted = true, .moves_addresses = true,
     .words = words, .emit = lfuse__product_emit, .key = key, .pack = lfuse__product_pack, .warm_up = warm_up,
-    .buffers = lfuse__kernel_buffers, .launches = true, .late = "a product of these sizes",
+    .buffers = lfuse__kernel_buffers, .local_bytes = local_bytes, .launches = true, .late = "a product of these sizes",
 };

@@ -134,7 +134,8 @@ static const char *declines(const lfuse__facts *facts, const lfuse__matmul_desc 
     if (d->list) return "of lists";
     if (d->column_sums) return "of which columns are summed";
     if (d->batched) return "a batch";
-    if (d->tf32) return "in tf32";
+    if (d->precision == LFUSE_PRECISION_TF32) return "in tf32";
+    if (d->precision == LFUSE_PRECISION_F32X3) return "whose operands are split";
     if (types) return types;
     if (d->prepared) return "computed once";
     if (d->high.m < least) return "too few rows";
@@ -143,4 +144,4 @@ static const char *declines(const lfuse__facts *facts, const lfuse__matmul_desc 
     return NULL;
 }
 
-const lfuse__solver lfuse__strassen = {.name = "strassen", .declines = declines};
+const lfuse__solver lfuse__strassen = {.name = "strassen", .tf32 = true, .declines = declines};

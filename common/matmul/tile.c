@@ -76,7 +76,7 @@ void lfuse__tiles_put_band(const void *context, int which, int indent)
                                                by_high).text);
 }
 
-static void put_operands(const void *context, int which, int indent)
+void lfuse__tiles_put_operands(const void *context, int which, int indent)
 {
     const lfuse__tiles *t = context;
 
@@ -88,7 +88,7 @@ void lfuse__tiles_put_schedule(const void *context, int which, int indent)
 {
     static const lfuse__text_place places[] = {{"BAND", lfuse__tiles_put_band, 0},
                                                {"PLACE_IN_TILE", lfuse__tiles_put_items, 0},
-                                               {"OPERANDS", put_operands, 0}, {NULL, NULL, 0}};
+                                               {"OPERANDS", lfuse__tiles_put_operands, 0}, {NULL, NULL, 0}};
     const lfuse__tiles *t = context;
     const int own = t->l.own;
     const lfuse__parameter parameters[] = {
@@ -161,6 +161,18 @@ static bool matrix_aligned(const lfuse__kernel_class *c, const lfuse__geometry *
            (c->product.prologue[i] || lfuse__product_aligned(c, g, i, vector));
 }
 
+lfuse_status lfuse__tiles_launch(const lfuse__kernel_class *c, const lfuse__geometry *g, uint64_t groups,
+                                 unsigned group, lfuse__packed *packed)
+{
+    if (groups > LFUSE__GROUP_BOUND)
+        return lfuse__error(LFUSE_ERR_UNSUPPORTED, "%lld products of %lld x %lld take %llu work-groups",
+                            (long long)lfuse__product_batch(c, g), (long long)g->extents[0], (long long)g->extents[1],
+                            (unsigned long long)groups);
+    packed->groups = groups;
+    packed->group = group;
+    return LFUSE_OK;
+}
+
 lfuse_status lfuse__tiles_pack(const lfuse__kernel_class *c, const lfuse__facts *facts, const lfuse__geometry *g,
                                lfuse__packed *packed)
 {
@@ -171,8 +183,8 @@ lfuse_status lfuse__tiles_pack(const lfuse__kernel_class *c, const lfuse__facts 
     lfuse__product_layout l;
     uint64_t groups, *own;
     lfuse__cut found;
-    LFUSE__TRY(lfuse__product_layout_pack(c, g, lfuse__tiles_own(p), packed));
     lfuse__product_layout_make(c, &l);
+    LFUSE__TRY(lfuse__product_layout_pack(c, g, lfuse__tiles_words(p, &l) - l.own, packed));
     own = packed->words + l.own;
     if (!lfuse__tiles_cut(p, facts, g, &found))
         return lfuse__error(LFUSE_ERR_UNSUPPORTED, "tiles of %d x %d cannot be shared out", p->rows, p->columns);
@@ -195,16 +207,5 @@ lfuse_status lfuse__tiles_pack(const lfuse__kernel_class *c, const lfuse__facts 
         own[LFUSE__TILES_VECTORS] |= g->early ? LFUSE__TILES_EARLY : 0;
         own[LFUSE__TILES_VECTORS] |= lfuse__tiles_hand_over(p, facts, groups) ? LFUSE__TILES_HANDS : 0;
     }
-    packed->group = (unsigned)lfuse__tiles_threads(p);
-    if (p->phase) {
-        packed->group = LFUSE__GROUP;
-        const int64_t vectors = lfuse__ceil_div(g->extents[1], vector);
-        groups = (uint64_t)lfuse__ceil_div(batch * g->extents[0] * vectors, LFUSE__GROUP);
-    }
-    if (groups > LFUSE__GROUP_BOUND)
-        return lfuse__error(LFUSE_ERR_UNSUPPORTED, "%lld products of %lld x %lld take %llu work-groups",
-                            (long long)batch, (long long)g->extents[0], (long long)g->extents[1],
-                            (unsigned long long)groups);
-    packed->groups = groups;
-    return LFUSE_OK;
+    return lfuse__tiles_launch(c, g, groups, (unsigned)lfuse__tiles_threads(p), packed);
 }

@@ -66,6 +66,11 @@ typedef struct lfuse__tile_traits {
     int chunk;         /* elements of A and B are loaded in chunks of so many, of which rows are whole numbers; 0: in
                           vectors, and one by one where a row ends */
     bool tensor_cores; /* the sums are made there */
+    int spare_stages;  /* tensor cores: of the pipeline, beside the one that is multiplied and those that are copied */
+    int copiers;       /* tensor cores: work-items that only copy, behind the others; 0: all copy */
+    bool maps;         /* the kernel has tensor maps of A and B among its argument words */
+    bool blocks;       /* tensor cores: lines of more than 128 bytes are cut into blocks of that width in local memory,
+                          which lie behind each other, as wgmma wants them */
     bool sums_columns; /* a work-item's rows can be those that a row kernel's work-item adds up (column_sums.c) */
     bool overlaps;     /* the kernel has HAND_OVER and BEGIN, for devices with facts.overlaps */
     /* Returns the elements of local memory that the loop over k-tiles takes, in units of the accumulators. */
@@ -118,13 +123,26 @@ lfuse_status lfuse__tiles_emit(lfuse__strbuf *out, const char *name, const lfuse
                                const lfuse__facts *facts);
 lfuse_status lfuse__tiles_pack(const lfuse__kernel_class *c, const lfuse__facts *facts, const lfuse__geometry *g,
                                lfuse__packed *packed);
+/* tile.c: sets what is launched. ERR_UNSUPPORTED: more groups than a launch can have. */
+lfuse_status lfuse__tiles_launch(const lfuse__kernel_class *c, const lfuse__geometry *g, uint64_t groups,
+                                 unsigned group, lfuse__packed *packed);
 /* tile.c: returns the work-items of a group. */
 int lfuse__tiles_threads(const lfuse__product_class *p);
 
-/* Returns how many argument words are the solver's own. */
-static inline int lfuse__tiles_own(const lfuse__product_class *p)
+/*
+ * Returns the argument word where the tensor map of A or B begins, in kernels that have maps: a multiple of 8 behind
+ * the solver's own words, as a map lies at a multiple of 64 bytes.
+ */
+static inline int lfuse__tiles_map(const lfuse__product_layout *l, int operand)
 {
-    return LFUSE__TILES_OWN + (p->column_sums > 0);
+    return (l->own + LFUSE__TILES_OWN + 7) / 8 * 8 + operand * LFUSE__TENSOR_MAP_WORDS;
+}
+
+/* Returns how many argument words a kernel has. */
+static inline int lfuse__tiles_words(const lfuse__product_class *p, const lfuse__product_layout *l)
+{
+    if (p->solver->tile && p->solver->tile->maps) return lfuse__tiles_map(l, LFUSE__PRODUCT_B + 1);
+    return l->own + LFUSE__TILES_OWN + (p->column_sums > 0);
 }
 
 struct lfuse__tiles {
@@ -136,6 +154,7 @@ struct lfuse__tiles {
     int vectors;          /* of accumulators, in a tile */
     const char *sum;      /* the accumulators' type, as the dialect calls it */
     bool steps;           /* facts.steps */
+    bool whole;           /* the epilogue that is put is for tiles that lie in D as a whole, and in vectors */
     bool overlaps;        /* facts.overlaps: the kernel has no BEGIN yet where its sums begin */
 };
 
@@ -152,12 +171,14 @@ static inline bool lfuse__is_k_contiguous(const lfuse__product_class *p, int ope
  * tile.c: parts of a kernel.
  *   - describe sets everything but `steps` and `overlaps`.
  *   - put_schedule puts text/gemm_schedule.k: it declares the tile, or tiles, that the work-group computes.
+ *   - put_operands declares p<j>, where the operands of the epilogue begin.
  *   - put_items declares `place` and `slice` of work-item `item`, and y and x, its first row and column in the tile.
  *   - put_band declares `down` and `across` of tile `number`, which is one of tiles_down x tiles_across. put_band_of
  *     takes expressions for these three, and for the quotients BY_BAND and BY_HIGH of text/gemm_band.k.
  */
 void lfuse__tiles_describe(lfuse__tiles *t, lfuse__strbuf *out, const lfuse__kernel_class *c);
 void lfuse__tiles_put_schedule(const void *t, int which, int indent);
+void lfuse__tiles_put_operands(const void *t, int which, int indent);
 void lfuse__tiles_put_items(const void *t, int which, int indent);
 void lfuse__tiles_put_band(const void *t, int which, int indent);
 void lfuse__tiles_put_band_of(const lfuse__tiles *t, int indent, const char *number, const char *tiles_down,

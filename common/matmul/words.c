@@ -86,7 +86,6 @@ lfuse_status lfuse__product_layout_pack(const lfuse__kernel_class *c, const lfus
         return lfuse__error(LFUSE_ERR_UNSUPPORTED, "a product with %d operands and %d numbers needs %d argument words; "
                             "a kernel takes %d", c->noperands, c->body->nnumbers, l.own + own, most);
     packed->nwords = (unsigned)(l.own + own);
-    packed->local_bytes = 0;
     for (j = 0; j < c->noperands; j++) words[j] = g->offsets[j];
     words[l.m] = (uint64_t)g->extents[0];
     words[l.n] = (uint64_t)g->extents[1];

@@ -35,7 +35,7 @@ typedef enum lfuse__planned_solver {
 typedef struct lfuse__matmul_desc {
     lfuse_type types[2], result; /* of the elements of A and of B; of what is stored */
     lfuse__matmul_sizes low, high;
-    bool tf32;                   /* A and B may be rounded to tf32 */
+    lfuse_precision precision;   /* FULL, TF32 or F32X3 */
     bool batched;                /* the result has more axes than two */
     bool list;                   /* the products of the members of two lists */
     bool prologue;               /* A or B is computed where it is read */
@@ -78,6 +78,8 @@ typedef struct lfuse__matmul_advice {
     bool (*has_tiles)(const lfuse__facts *facts);
     /* Whether a vendor's library multiplies matrices there too, and either may be the faster one. */
     bool (*compete)(const lfuse__facts *facts);
+    /* Whether f32 products are faster from split operands there (F32X3). */
+    bool (*splits)(const lfuse__facts *facts);
     /* Whether products that follow each other can be one launch on the device. */
     bool (*has_networks)(const lfuse__facts *facts);
     /* Returns NULL where the solver may compute the product on some device; else why it does not, a static string. */

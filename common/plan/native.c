@@ -45,12 +45,31 @@ bool lfuse__draft_frozen(const lfuse__draft *d, int32_t matmul, int i)
     return lfuse__draft_node(d, base)->kind == LFUSE__FROZEN || d->nodes[base].prepared;
 }
 
+/* A product of two matrices of f32: batches and lists are not split. */
+static bool is_of_f32(const lfuse__draft *d, const lfuse__node *n)
+{
+    return !n->list && n->rank == 2 && n->type == LFUSE_F32 && lfuse__draft_node(d, n->in[0])->type == LFUSE_F32 &&
+           lfuse__draft_node(d, n->in[1])->type == LFUSE_F32;
+}
+
+/* A vendor's library that is asked for multiplies f32, which F32X3 leaves open. */
+lfuse_precision lfuse__draft_precision(const lfuse__draft *d, int32_t matmul)
+{
+    const lfuse__node *n = lfuse__draft_node(d, matmul);
+    const lfuse_precision asked = n->op == LFUSE_PRECISION_FULL ? d->precision : (lfuse_precision)n->op;
+
+    if (asked != LFUSE_PRECISION_F32X3) return asked;
+    if (d->provider == LFUSE_PROVIDER_VENDOR || !is_of_f32(d, n) || !d->advice->splits(d->facts))
+        return LFUSE_PRECISION_FULL;
+    return LFUSE_PRECISION_F32X3;
+}
+
 void lfuse__draft_describe(const lfuse__draft *d, int32_t matmul, lfuse__matmul_desc *desc)
 {
     const lfuse__node *n = lfuse__draft_node(d, matmul), *a = lfuse__draft_node(d, n->in[0]);
     int i;
 
-    *desc = (lfuse__matmul_desc){ .result = (lfuse_type)n->type, .tf32 = n->op == LFUSE_PRECISION_TF32,
+    *desc = (lfuse__matmul_desc){ .result = (lfuse_type)n->type, .precision = lfuse__draft_precision(d, matmul),
                                   .batched = n->rank > 2, .list = n->list, .prepared = d->nodes[matmul].prepared,
                                   .provider = d->provider };
     for (i = 0; i < 2; i++) {
@@ -61,8 +80,10 @@ void lfuse__draft_describe(const lfuse__draft *d, int32_t matmul, lfuse__matmul_
         lfuse__product_bounds(d->g, n->rank, n->shape, a->shape[a->rank - 1], &desc->low, &desc->high);
 }
 
+/* What is split is the library's own wherever it may be: no vendor gains by it. */
 static bool declines(const lfuse__draft *d, lfuse__planned_solver solver, const lfuse__matmul_desc *desc)
 {
+    if (solver == LFUSE__SOLVER_VENDOR && desc->precision == LFUSE_PRECISION_F32X3) return true;
     return d->advice->declines(d->facts, solver, desc) != NULL;
 }
 
@@ -239,8 +260,11 @@ static lfuse_status build(lfuse__draft *d, const lfuse__unit *u, lfuse__builder 
         describe_list(d, u->node, step);
         return add_matrices(d, u->node, step);
     }
+    /* What shares a launch is too small for split operands. */
     step->product = (lfuse__product){ .native = true, .type = (lfuse_type)lfuse__draft_node(d, n->in[0])->type,
                                       .wide = n->type != lfuse__draft_node(d, n->in[0])->type,
+                                      .precision = d->nodes[u->node].together ? LFUSE_PRECISION_FULL
+                                                                              : lfuse__draft_precision(d, u->node),
                                       .m = n->shape[n->rank - 2],
                                       .n = n->shape[n->rank - 1],
                                       .k = lfuse__draft_node(d, n->in[0])->shape[n->rank - 1],

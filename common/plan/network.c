@@ -75,6 +75,7 @@ static lfuse_status open_layer(lfuse__draft *d, int at, lfuse__step *layer)
     }
     if (u.tail < 0) stages = 1;
     LFUSE__TRY(lfuse__native_step(d, &u, layer, &fits));
+    layer->product.precision = LFUSE_PRECISION_FULL; /* a launch of several products splits nothing */
     layer->layer.stages = stages;
     if (fits && suits(d, &desc, layer)) return LFUSE_OK;
     if (fits) lfuse__step_free(layer);

@@ -105,6 +105,7 @@ lfuse_status lfuse__plan_make(const lfuse_graph *canonical, const lfuse__facts *
     d.disable = options ? options->disable : 0;
     d.provider = options ? options->provider : LFUSE_PROVIDER_DEFAULT;
     d.strassen = options ? options->strassen : LFUSE_STRASSEN_OFF;
+    d.precision = options ? options->precision : LFUSE_PRECISION_FULL;
     d.both = options && options->effort == LFUSE_EFFORT_MEASURE && d.provider == LFUSE_PROVIDER_DEFAULT &&
              advice->compete(facts);
     d.out = calloc(1, sizeof *d.out);

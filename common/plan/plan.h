@@ -25,7 +25,7 @@
  *               | "(lines " list stores ")"
  *               | "(grouped " factor " x " factor stores ")"                       `acc` as above, of each member
  *     made      = [ " (left " expr ")" ] [ " (right " expr ")" ]    what its operands are made of
- *     how       = " in tf32" | " of " type " in f32"               operands rounded, or narrower than their sums
+ *     how       = " in tf32" | " in f32x3" | " of " type " in f32" operands rounded, split, or narrower than their sums
  *     list      = name | "(" factor " x " factor ")"                               what nobody binds: products
  *     factor    = ( list | place ) [ "^T" ]
  *     loop      = { size " x " } size | "1"
@@ -143,7 +143,7 @@ typedef enum lfuse__over {
 typedef struct lfuse__product {
     lfuse_type type;   /* of A and B; those of native ones have the operands' own types */
     bool wide;         /* A and B are of f16 or bf16 and D is the f32 sums */
-    bool tf32;         /* A and B are rounded to tf32; the vendor's */
+    lfuse_precision precision; /* FULL; TF32, the vendor's: A and B are rounded; F32X3, native: they may be split */
     lfuse_size m, n, k;
     lfuse__epilogue epilogue; /* the vendor's */
     int alpha, beta;   /* index in plan->numbers; -1: alpha is 1, beta 1 where C is added, else 0 */
@@ -275,7 +275,7 @@ typedef struct lfuse__plan_body {
 /*
  * passes.c: makes a plan of a canonical graph.
  *   - The graph is not kept; `advice` is asked while the function runs.
- *   - Of the options, which may be NULL, `disable`, `exact`, `provider`, `strassen` and `effort` are read.
+ *   - Of the options, which may be NULL, `disable`, `exact`, `provider`, `strassen`, `effort` and `precision` are read.
  *   - ERR_TYPE: the device lacks a type (f64). ERR_UNSUPPORTED: it does not compute exactly, as `exact` asks, or has no
  *     products in tf32.
  */

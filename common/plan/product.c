@@ -98,7 +98,7 @@ static lfuse_status gemm_step(lfuse__draft *d, int32_t matmul, const lfuse__tail
     LFUSE__TRY(lfuse__draft_operand_at(d, matmul, to, &walk, &step->operands[2]));
     step->operands[2].written = true;
     step->product = (lfuse__product){ .type = operand_type(d, matmul, 0), .wide = n->type != operand_type(d, matmul, 0),
-                                      .tf32 = n->op == LFUSE_PRECISION_TF32, .m = n->shape[n->rank - 2],
+                                      .precision = lfuse__draft_precision(d, matmul), .m = n->shape[n->rank - 2],
                                       .n = n->shape[n->rank - 1],
                                       .k = lfuse__draft_node(d, n->in[0])->shape[n->rank - 1], .alpha = -1,
                                       .beta = -1 };

@@ -89,8 +89,9 @@ static bool plain(const lfuse__draft *d, int32_t matmul)
 {
     const lfuse__node *n = lfuse__draft_node(d, matmul);
 
-    return !(d->disable & LFUSE_NO_PROLOGUE) && !n->list && n->rank == 2 && n->op != LFUSE_PRECISION_TF32 &&
-           !d->nodes[matmul].levels && !lfuse__draft_both(d, matmul);
+    return !(d->disable & LFUSE_NO_PROLOGUE) && !n->list && n->rank == 2 &&
+           lfuse__draft_precision(d, matmul) == LFUSE_PRECISION_FULL && !d->nodes[matmul].levels &&
+           !lfuse__draft_both(d, matmul);
 }
 
 /* The prologue, whoever computes the product. */

@@ -66,6 +66,7 @@ typedef struct lfuse__kernel_op {
     lfuse__packed packed;    /* the arguments of the launch, made of the class and the geometry */
     bool is_packed;
     uint64_t version;        /* grows when `packed` changes */
+    unsigned local_bytes;    /* dynamic local memory of the launch */
     lfuse__kernel *kernel;
     lfuse__start starts[LFUSE__MAX_OPERANDS]; /* [k.noperands] */
     lfuse__memory partials;  /* what several kernels pass on, their last buffer; index -1: nothing */

@@ -10,6 +10,7 @@
 
 #include "common/base/error.h"
 #include "common/base/log.h"
+#include "common/matmul/provider.h"
 #include "common/run/compile/body.h"
 #include "common/run/tensors/tensor.h"
 #include "common/tune/tuner.h"
@@ -148,6 +149,15 @@ static lfuse_status find(lfuse_device *dev, lfuse_type type, bool may_measure, l
     return LFUSE_OK;
 }
 
+/* Whether the model wants the rate of this type. What is split has no levels, and a rate that is not that of f32. */
+static bool asks(const lfuse_graph *graph, const lfuse_plan_options *options, const lfuse__facts *facts,
+                 lfuse_type type)
+{
+    if (type == LFUSE_F64 && !facts->info.f64) return false;
+    if (type == LFUSE_F32 && options->precision == LFUSE_PRECISION_F32X3 && lfuse__matmul_splits(facts)) return false;
+    return lfuse__graph_multiplies(graph, type);
+}
+
 lfuse_status lfuse__rates_for(lfuse_device *dev, const lfuse_graph *graph, const lfuse_plan_options *options,
                               lfuse__facts *facts)
 {
@@ -156,7 +166,7 @@ lfuse_status lfuse__rates_for(lfuse_device *dev, const lfuse_graph *graph, const
 
     *facts = *lfuse__device_facts(dev);
     for (i = 0; i < 4 && options->strassen == LFUSE_STRASSEN_AUTO; i++)
-        if (lfuse__graph_multiplies(graph, types[i]) && (types[i] != LFUSE_F64 || facts->info.f64))
+        if (asks(graph, options, facts, types[i]))
             LFUSE__TRY(find(dev, types[i], options->effort == LFUSE_EFFORT_MEASURE, facts));
     return LFUSE_OK;
 }

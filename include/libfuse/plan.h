@@ -107,9 +107,9 @@ typedef enum lfuse_provider {
 /**
  * Matrix products by Strassen's algorithm: seven products of half the size for eight, once or twice over. What it is,
  * when it pays and what it costs in accuracy: lfuse(7). Both operands f32, f64, f16 or bf16 (the last two where
- * somebody multiplies them into f32, as CLBlast does not), with a result of that type or of f32; no batches, not tf32;
- * other products stay as they are, and the plan's text says why. Also by the environment: LFUSE_STRASSEN=off, auto, 1,
- * 2.
+ * somebody multiplies them into f32, as CLBlast does not), with a result of that type or of f32; no batches, not tf32,
+ * nor f32x3 where operands are split; other products stay as they are, and the plan's text says why. Also by the
+ * environment: LFUSE_STRASSEN=off, auto, 1, 2.
  *
  * The error is bounded by norms alone: with L levels no element of A B, with inner extent k, is off by more than
  * 3^L k^1.5 u max|A| max|B| (u: 2^-24 for f32, 2^-53 for f64), or than what other products may be off by where that is
@@ -142,6 +142,12 @@ typedef struct lfuse_plan_options {
     lfuse_transport transport; /**< of lists */
     lfuse_provider provider;   /**< of matrix products */
     lfuse_strassen strassen;   /**< fewer multiplications, a weaker bound */
+    /**
+     * LFUSE_PRECISION_F32X3: what is said of it in types.h holds for all products of f32 whose own precision is FULL.
+     * LFUSE_PRECISION_FULL (0): LFUSE_PRECISION of the environment (f32, f32x3), else products have their own. Any
+     * other is ERR_INVALID. With LFUSE_PROVIDER_VENDOR, and in products of lists, f32 is f32.
+     */
+    lfuse_precision precision;
 } lfuse_plan_options;
 
 typedef enum lfuse_binding_kind {

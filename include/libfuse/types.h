@@ -39,7 +39,14 @@ typedef enum lfuse_precision {
      */
     LFUSE_PRECISION_TF32 = 1,
     LFUSE_PRECISION_F16 = 2,  /**< operands are cast to f16 (10 bits, up to 65 504), those that are frozen once */
-    LFUSE_PRECISION_BF16 = 3  /**< operands are cast to bf16 (7 bits, the range of f32) */
+    LFUSE_PRECISION_BF16 = 3, /**< operands are cast to bf16 (7 bits, the range of f32) */
+    /**
+     * f32 operands may be split into two f16 words each, and three products of words be added on tensor cores, with an
+     * error like that of a product in f32. Operands are scaled by powers of two, rows of the left and columns of the
+     * right one, so that none overflows. Where a device gains nothing by it, and for k below 256, products are computed
+     * in f32. lfuse(7) has the bound, and what small elements lose beside large ones.
+     */
+    LFUSE_PRECISION_F32X3 = 4
 } lfuse_precision;
 
 LFUSE_BEGIN_DECLS

@@ -91,6 +91,30 @@ TEST(test_facts)
     SAYS(LFUSE_ERR_NO_DEVICE, cuda->open(7, &dev), "cuDeviceGet(7)");
 }
 
+/* Maps are made whatever context is current, none among them, and of matrices that the driver takes alone. */
+TEST(test_tensor_map)
+{
+    lfuse__bdevice *dev = open_device(0);
+    lfuse__tensor_boxes of = { .address = 1 << 20, .bytes = 2, .line = 64, .lines = 8, .apart = 128, .box_lines = 64 };
+    lfuse__facts facts;
+    uint64_t map[LFUSE__TENSOR_MAP_WORDS];
+    CUcontext current;
+    OK(cuda->describe(0, &facts));
+    ck_assert_ptr_null(facts.maps_of);
+    OK(cuda->facts(dev, &facts));
+    ck_assert_ptr_eq(facts.maps_of, dev);
+    lfuse__cu.CtxGetCurrent(&current);
+    ck_assert_ptr_null(current);
+    ck_assert(facts.tensor_map(dev, &of, map));
+    ck_assert_uint_eq(map[0], of.address);
+    lfuse__cu.CtxGetCurrent(&current);
+    ck_assert_ptr_null(current);
+    of.address += 2;
+    ck_assert(!facts.tensor_map(dev, &of, map));
+    of.address -= 2, of.apart = 120;
+    ck_assert(!facts.tensor_map(dev, &of, map));
+}
+
 TEST(test_adopt)
 {
     lfuse__bdevice *first = open_device(0), *dev = NULL;

@@ -8,8 +8,8 @@ static void clear(void)
 {
     static const char *const names[] = {
         "LFUSE_DEVICE", "LFUSE_LOG", "LFUSE_CACHE", "LFUSE_CACHE_DIR", "LFUSE_DUMP", "LFUSE_FUSE", "LFUSE_EFFORT",
-        "LFUSE_WISDOM", "LFUSE_PROVIDER", "LFUSE_STRASSEN", "LFUSE_SYNC", "LFUSE_ADDRESSES", "LFUSE_OVERLAP",
-        "XDG_CACHE_HOME", "HOME",
+        "LFUSE_WISDOM", "LFUSE_PROVIDER", "LFUSE_STRASSEN", "LFUSE_PRECISION", "LFUSE_SYNC", "LFUSE_ADDRESSES",
+        "LFUSE_OVERLAP", "XDG_CACHE_HOME", "HOME",
     };
 
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) unsetenv(names[i]);
@@ -147,7 +147,7 @@ TEST(rows_list_every_variable)
         ck_assert_str_eq(value, "stub:0");
         devices++;
     }
-    ck_assert_int_eq(i, 13);
+    ck_assert_int_eq(i, 14);
     ck_assert_int_eq(devices, 1);
     ck_assert(!lfuse__env_row(-1, &name, &text, &value));
 }

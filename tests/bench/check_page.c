@@ -308,6 +308,9 @@ TEST(sizes_of_problems)
     ck_assert_int_eq(f.n, 3);
     ck_assert(f.numbers[0] == 16 && f.numbers[2] == 4096);
     ck_assert_str_eq(bench_form_axis(&f, 0), "rows m");
+    bench_form_of("gemm:16x4096x4096:f32x3:nt", &f);
+    ck_assert_str_eq(f.text, "gemm:#x#x#:f32x3:nt");
+    ck_assert_int_eq(f.n, 3);
     bench_form_of("dense:L8:H512:B1", &f);
     ck_assert_str_eq(f.text, "dense:L#:H#:B#");
     ck_assert_str_eq(bench_form_axis(&f, 1), "width of the layers");

@@ -1,11 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Dense networks of f16 and bf16 on the devices of this machine: every variant is verified, or left out with a reason.
+# Dense networks of f16 and bf16, and of f32 that may be split, on the devices of this machine: every variant is verified, or left out with a reason.
 . "$top_srcdir/tests/tree/tap.sh"
 
 bench=$top_builddir/bench/lfuse-bench
 test -n "${LFUSE_TEST_ALL-}" || export POCL_EXTRA_BUILD_FLAGS=-cl-opt-disable # as test_without_optimisation
 problems="dense:L2:H48:B5:f16 dense:L2:H48:B3:bf16"
+split=dense:L2:H48:B7:f32x3
 all() # of a type of lines
 {
     grep "^{\"type\":\"$1\"" "$work/figures"
@@ -16,7 +17,13 @@ devices()
 }
 runs()
 {
-    "$bench" --device all --quick --json "$work/figures" --case dense:L2:H48:B5:f16 --case dense:L2:H48:B3:bf16
+    "$bench" --device all --quick --json "$work/figures" --case dense:L2:H48:B5:f16 --case dense:L2:H48:B3:bf16 \
+        --case $split
+}
+is_verified() # problem, variant, device
+{
+    all result | grep "\"case\":\"$1\",\"variant\":\"$2\",\"device\":\"$3\"" |
+        grep '"tol":[0-9.e-]*,.*"ok":true'
 }
 # Variants that every device has.
 verified()
@@ -24,10 +31,15 @@ verified()
     for device in $(devices); do
         for problem in $problems; do
             for variant in unfused fused replay native strassen1; do
-                all result | grep "\"case\":\"$problem\",\"variant\":\"$variant\",\"device\":\"$device\"" |
-                    grep '"tol":[0-9.e-]*,.*"ok":true' || return 1
+                is_verified "$problem" $variant "$device" || return 1
             done
         done
+    done
+}
+split_is_verified()
+{
+    for device in $(devices); do
+        for variant in unfused fused replay native; do is_verified $split $variant "$device" || return 1; done
     done
 }
 # A product that is fused with its bias and relu is one launch: of two layers two, or one.
@@ -72,8 +84,10 @@ listed()
 }
 refused()
 {
-    ! LFUSE_WISDOM=$work/wisdom "$bench" --tune --case dense:L2:H48:B5:f17 > "$work/said" 2>&1 &&
-        grep 'expected dense:L' "$work/said"
+    for type in f17 f16:f32x3; do
+        LFUSE_WISDOM=$work/wisdom "$bench" --tune --case dense:L2:H48:B5:$type > "$work/said" 2>&1 && return 1
+        grep 'expected dense:L' "$work/said" || return 1
+    done
 }
 
 ok "the suite has the smallest and the largest networks" listed
@@ -82,6 +96,7 @@ if "$top_builddir/bench/lfuse-info" --json | grep -q '"devices":\[\]'; then
 else
     ok "all that is run is right" runs
     ok "unfused, fused, replay, native and strassen1 are verified" verified
+    ok "what may be split is verified" split_is_verified
     ok "fused is one launch a layer at most" fused
     ok "two levels of three rows are declined by the plan" left_out strassen2 dense:L2:H48:B3:bf16 "too few rows"
     ok "the vendor's is there, or left out" vendor_is_there_or_said_to_be_missing

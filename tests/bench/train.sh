@@ -5,7 +5,7 @@
 
 bench=$top_builddir/bench/lfuse-bench
 test -n "${LFUSE_TEST_ALL-}" || export POCL_EXTRA_BUILD_FLAGS=-cl-opt-disable # as test_without_optimisation
-steps="train:L2:H24:B5 train:L1:H33:B3 train:digits train:transformer:D16:H2:L1:T6:B2"
+steps="train:L2:H24:B5 train:L1:H33:B3 train:digits train:transformer:D16:H2:L1:T6:B2 train:L2:H24:B7:f32x3"
 layer=train:layer:H24:B5
 all() # of a type of lines
 {
@@ -41,7 +41,7 @@ is_reported()
 }
 refused()
 {
-    for problem in train:L17:H8:B8 train:L2:H0:B8 train:L2:H8:B8:f16 train:transformer:D10:H4:L1:T4:B2 train:words; do
+    for problem in train:L17:H8:B8 train:L2:H0:B8 train:L2:H8:B8:f16 train:L2:f32x3 train:transformer:D10:H4:L1:T4:B2 train:words; do
         "$bench" --quick --case $problem > "$work/said" 2>&1 && return 1
         grep -q "FAILED: LFUSE_ERR_INVALID: $problem: expected train:" "$work/said" || return 1
     done

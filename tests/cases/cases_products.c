@@ -70,6 +70,31 @@ static void product_rounded(harness *h, lfuse_precision precision)
 CASE(product_in_f16, TWO_WAYS) { product_rounded(h, LFUSE_PRECISION_F16); }
 CASE(product_in_bf16, TWO_WAYS) { product_rounded(h, LFUSE_PRECISION_BF16); }
 CASE(product_in_tf32, TWO_WAYS) { product_rounded(h, LFUSE_PRECISION_TF32); }
+CASE(product_in_f32x3, TWO_WAYS) { product_rounded(h, LFUSE_PRECISION_F32X3); }
+
+/* Sizes off every tile, an operand stored by columns, and elements of very different sizes in rows and columns. */
+static void product_scaled(harness *h, lfuse_size m, lfuse_size n, lfuse_size k)
+{
+    lfuse_value a = h_input(h, "a", F32(k, m), OFFSET, NORMAL);
+    lfuse_value b = h_input(h, "b", F32(k, n), PLAIN, NORMAL);
+    lfuse_value by_row = h_input(h, "by_row", F32(1, m), PLAIN, INTEGERS);
+    lfuse_value by_column = h_input(h, "by_column", F32(n), PLAIN, INTEGERS);
+    a = lfuse_mul(a, lfuse_exp2(lfuse_mul(by_row, lfuse_constant(h_graph(h), 4))));
+    b = lfuse_mul(b, lfuse_exp2(lfuse_mul(by_column, lfuse_constant(h_graph(h), -4))));
+    const lfuse_value c = lfuse_matmul_as(lfuse_transpose(a), b, LFUSE_TYPE_NONE, LFUSE_PRECISION_F32X3);
+    h_output(h, "c", c, F32(m, n), PLAIN);
+    h_output(h, "d", lfuse_relu(c), F32(m, n), STRIDED);
+}
+
+CASE(product_f32x3, TWO_WAYS) { product_scaled(h, 67, 45, 141); }
+CASE(product_f32x3_deep, TWO_WAYS) { product_scaled(h, 21, 130, 1037); }
+
+CASE(product_f32x3_batch, TWO_WAYS)
+{
+    lfuse_value a = h_input(h, "a", F32(3, 35, 50), PLAIN, NORMAL);
+    lfuse_value b = h_input(h, "b", F32(3, 50, 37), STRIDED, NORMAL);
+    h_output(h, "c", lfuse_matmul_as(a, b, LFUSE_F32, LFUSE_PRECISION_F32X3), F32(3, 35, 37), PLAIN);
+}
 
 /* ---- what follows ---- */
 

@@ -108,6 +108,24 @@ static CUresult remember(CUfunction f, unsigned gx, unsigned gy, unsigned gz, un
     return CUDA_SUCCESS;
 }
 
+/* A map of this driver's is the address; like the real one, it makes none without a current context. */
+CUresult fake_TensorMapEncodeTiled(CUtensorMap *map, CUtensorMapDataType type, cuuint32_t rank, void *address,
+                                   const cuuint64_t *sizes, const cuuint64_t *strides, const cuuint32_t *box,
+                                   const cuuint32_t *steps, CUtensorMapInterleave interleave,
+                                   CUtensorMapSwizzle swizzle, CUtensorMapL2promotion promotion,
+                                   CUtensorMapFloatOOBfill fill)
+{
+    ENTER(TensorMapEncodeTiled);
+    if (!fake_depth) return CUDA_ERROR_INVALID_CONTEXT;
+    (void)type, (void)steps, (void)interleave, (void)promotion, (void)fill;
+    if (rank != 2 || (uintptr_t)address % 16 || !address || strides[0] % 16 || !sizes[0] || !sizes[1] ||
+        box[1] > 256 || swizzle != CU_TENSOR_MAP_SWIZZLE_128B)
+        return CUDA_ERROR_INVALID_VALUE;
+    memset(map, 0, sizeof *map);
+    memcpy(map, &address, sizeof address);
+    return CUDA_SUCCESS;
+}
+
 CUresult fake_LaunchKernel(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
                                   unsigned bz, unsigned shared, CUstream stream, void **parameters, void **extra)
 {

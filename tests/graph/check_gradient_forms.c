@@ -90,6 +90,26 @@ TEST(products_of_narrow_operands_stay_narrow)
     ck_assert_int_eq(count_of(LFUSE__MATMUL, -1), 3);
 }
 
+/* Both factors' gradients have the precision of the product, of batches and of stacked matrices too. */
+TEST_LOOP(products_keep_their_precision, 0, 2)
+{
+    const lfuse_precision p = _i ? LFUSE_PRECISION_F32X3 : LFUSE_PRECISION_TF32;
+    const lfuse_value x = lfuse_input(g, "x", F32(2, 4, 3)), w = lfuse_input(g, "w", F32(3, 5)), wrt[] = {x, w};
+    const lfuse_value y = lfuse_matmul_as(x, w, LFUSE_F32, p), turned = lfuse_permute(y, (const int[]){0, 2, 1});
+    derive(lfuse_matmul_as(lfuse_tanh(y), turned, LFUSE_F32, p), 2, wrt);
+    ck_assert_int_eq(count_of(LFUSE__MATMUL, p), 5);
+    ck_assert_int_eq(count_of(LFUSE__MATMUL, -1), 5);
+}
+
+TEST(products_of_lists_are_of_f32)
+{
+    const lfuse_value a = lfuse_list_input(g, "a", LFUSE_F32, LFUSE_RANK_MATRIX);
+    const lfuse_value b = lfuse_list_input(g, "b", LFUSE_F32, LFUSE_RANK_MATRIX), wrt[] = {a, b};
+    derive(lfuse_list_sum(lfuse_member_matmul_as(a, 0, b, 1, LFUSE_F32, LFUSE_PRECISION_F32X3)), 2, wrt);
+    ck_assert_int_ge(count_of(LFUSE__MATMUL, -1), 2);
+    ck_assert_int_eq(count_of(LFUSE__MATMUL, LFUSE_PRECISION_FULL), count_of(LFUSE__MATMUL, -1));
+}
+
 /* The maximum inside of softmax and its like gets no cotangent, which would need a mask and a count. */
 TEST(the_maximum_of_a_softmax_is_a_constant)
 {

@@ -123,6 +123,7 @@ static void product_as(lfuse_graph *g, lfuse_type in, lfuse_type type, lfuse_pre
     lfuse_output(g, "y", lfuse_matmul_as(a, b, type, precision));
 }
 static void make_tf32_product(lfuse_graph *g) { product_as(g, LFUSE_F32, LFUSE_F32, LFUSE_PRECISION_TF32); }
+static void make_f32x3_product(lfuse_graph *g) { product_as(g, LFUSE_F32, LFUSE_F32, LFUSE_PRECISION_F32X3); }
 static void make_f16_product(lfuse_graph *g) { product_as(g, LFUSE_F16, LFUSE_F16, LFUSE_PRECISION_FULL); }
 static void make_wide_product(lfuse_graph *g) { product_as(g, LFUSE_F16, LFUSE_F32, LFUSE_PRECISION_FULL); }
 
@@ -190,7 +191,7 @@ static maker *const graphs[] = {
     make_rank, make_rank_zero, make_variable, make_bounds, make_equal_sizes, make_unequal_sizes, make_size_sum,
     make_size_product, make_list, make_constant, make_other_constant, make_zero, make_minus_zero, make_scalar,
     make_sum, make_sum_keep, make_permute, make_other_permute, make_product, make_other_product,
-    make_tf32_product, make_f16_product, make_wide_product,
+    make_tf32_product, make_f32x3_product, make_f16_product, make_wide_product,
 };
 enum { GRAPHS = sizeof graphs / sizeof graphs[0] };
 

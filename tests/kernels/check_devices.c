@@ -108,6 +108,7 @@ static void use_units(rig *r)
 {
     case_units(r, LFUSE_F16);
     case_units(r, LFUSE_BF16);
+    case_units(r, LFUSE_F32);
 }
 
 static void use_column_sums(rig *r)
@@ -176,8 +177,8 @@ static const struct {
     const char *name;
     void (*use)(rig *r);
 } cases[] = {{"operators", use_operators}, {"places", use_places}, {"sums", use_sums}, {"lines", use_lines},
-             {"tiles", use_tiles}, {"units", use_units}, {"column sums", use_column_sums},
-             {"made operands", use_made}, {"grouped", use_grouped},
+             {"tiles", use_tiles}, {"units", use_units}, {"split operands", case_split},
+             {"column sums", use_column_sums}, {"made operands", use_made}, {"grouped", use_grouped},
              {"rows of f32", use_rows_f32}, {"rows of i64", use_rows_i64}, {"rows by teams", use_team_rows},
              {"bundles by teams", use_team_bundles}, {"lists", use_lists}, {"bounds", use_bounds},
              {"look-ups", use_look_ups}, {"products", use_products}, {"row look-ups", case_row_look_ups},

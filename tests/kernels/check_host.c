@@ -113,14 +113,27 @@ TEST_LOOP(products, 0, 2)
     if (r.facts.vector_lanes) case_prologue_refusals(&r.facts);
 }
 
-/* Work-items of a group as coroutines, which exchange fragments as teams of the devices do. */
-TEST_LOOP(units, 0, 2)
+static void open_units(void)
 {
     open_form(0);
     r.facts.simd = 32, r.facts.info.local_bytes = 48 * 1024, r.facts.tensor_cores = true;
     r.facts.info.compute_units = 4;
-    r.facts.wgmma = true, r.facts.dynamic_local_bytes = 227 * 1024;
-    case_units(&r, _i ? LFUSE_BF16 : LFUSE_F16);
+    r.facts.wgmma = true, r.facts.dynamic_local_bytes = 227 * 1024, r.facts.tensor_map = lfuse__stub_tensor_map;
+}
+
+/* Work-items of a group as coroutines, which exchange fragments as teams of the devices do. */
+TEST_LOOP(units, 0, 3)
+{
+    open_units();
+    case_units(&r, (const lfuse_type[]){LFUSE_F16, LFUSE_BF16, LFUSE_F32}[_i]);
+}
+
+TEST_CASE("split", .teardown = close_form)
+
+TEST(split_operands)
+{
+    open_units();
+    case_split(&r);
 }
 
 TEST_CASE("rows", .teardown = close_form)

@@ -186,10 +186,8 @@ static void launch(rig *r, trial *t, built *b)
     if (bytes) buffers[OPERANDS] = (rig_buffer){workspace, bytes, true};
     t->g.numbers = &t->number;
     for (int phase = 0; phase < lfuse__product_phases(&t->c.k); phase++) {
-        lfuse__packed packed;
         t->c.k.product.phase = phase;
-        OK(lfuse__product_pack(&t->c.k, &r->facts, &t->g, &packed));
-        rig_launch(r, program_of(r, t, b), "p0", &packed, OPERANDS + 1, buffers);
+        OK(rig_launch_product(r, program_of(r, t, b), "p0", &t->c.k, &t->g, buffers));
     }
     free(workspace);
 }

@@ -87,21 +87,14 @@ static void give_back(rig *r, lfuse__bmem *memory)
 void rig_launch(rig *r, lfuse__bprogram *program, const char *kernel, const lfuse__packed *packed, int count,
                 const rig_buffer *buffers)
 {
-    const lfuse__launch_args args = {.groups = packed->groups, .group = packed->group, 
-                                     .local_bytes = packed->local_bytes, .nwords = packed->nwords,
+    const lfuse__launch_args args = {.groups = packed->groups, .group = packed->group, .nwords = packed->nwords,
                                      .words = packed->words};
     rig_launch_words(r, program, kernel, &args, count, buffers);
 }
 
-void rig_launch_words(rig *r, lfuse__bprogram *program, const char *kernel, const lfuse__launch_args *launch, int count,
-                      const rig_buffer *buffers)
+/* Memory of a launch, filled. */
+static void place(rig *r, int count, const rig_buffer *buffers, lfuse__bmem **memory)
 {
-    lfuse__bmem *memory[LFUSE__MAX_BUFFERS] = {NULL};
-    lfuse__bkernel *k;
-    lfuse__launch_args args = *launch;
-    args.nbuffers = (unsigned)count;
-    args.buffers = memory;
-    must(r->backend->kernel_create(program, kernel, &k), "kernel_create", kernel);
     for (int i = 0; i < count; i++) {
         if (!buffers[i].host) continue;
         const int j = first_of(buffers, i);
@@ -110,43 +103,105 @@ void rig_launch_words(rig *r, lfuse__bprogram *program, const char *kernel, cons
         take(r, buffers[i].bytes, &memory[i]);
         must(r->backend->write(r->stream, memory[i], 0, buffers[i].host, buffers[i].bytes), "write", NULL);
     }
+}
+
+static void run_placed(rig *r, lfuse__bprogram *program, const char *kernel, const lfuse__launch_args *launch,
+                       int count, const rig_buffer *buffers, lfuse__bmem **memory)
+{
+    lfuse__bkernel *k;
+    lfuse__launch_args args = *launch;
+    args.nbuffers = (unsigned)count;
+    args.buffers = memory;
+    must(r->backend->kernel_create(program, kernel, &k), "kernel_create", kernel);
     must(r->backend->launch(r->stream, k, &args), "launch", kernel);
     for (int i = 0; i < count; i++)
         if (buffers[i].out) must(r->backend->read(r->stream, memory[i], 0, buffers[i].host, buffers[i].bytes), "read",
                                  NULL);
     must(r->backend->stream_sync(r->stream), "stream_sync", kernel);
-    for (int i = 0; i < count; i++)
-        if (buffers[i].host && first_of(buffers, i) == i) give_back(r, memory[i]);
     r->backend->kernel_destroy(k);
 }
 
-void rig_product(rig *r, const lfuse__kernel_class *k, const lfuse__geometry *g, rig_buffer *buffers, int times,
-                 const char *what)
+static void displace(rig *r, int count, const rig_buffer *buffers, lfuse__bmem **memory)
+{
+    for (int i = 0; i < count; i++)
+        if (buffers[i].host && first_of(buffers, i) == i) give_back(r, memory[i]);
+}
+
+void rig_launch_words(rig *r, lfuse__bprogram *program, const char *kernel, const lfuse__launch_args *launch, int count,
+                      const rig_buffer *buffers)
+{
+    lfuse__bmem *memory[LFUSE__MAX_BUFFERS] = {NULL};
+    place(r, count, buffers, memory);
+    run_placed(r, program, kernel, launch, count, buffers, memory);
+    displace(r, count, buffers, memory);
+}
+
+/* Where there are tensor maps, the geometry has to have the true addresses; else what it says of their alignment. */
+static void find_addresses(const rig *r, int count, lfuse__bmem **memory, lfuse__geometry *g)
+{
+    lfuse__mem_info info;
+    for (int i = 0; i < count && r->facts.tensor_map; i++) {
+        if (!memory[i]) continue;
+        r->backend->mem_info(memory[i], &info);
+        g->addresses[i] = info.address + g->offsets[i];
+    }
+}
+
+lfuse_status rig_launch_product(rig *r, lfuse__bprogram *program, const char *kernel, const lfuse__kernel_class *k,
+                                const lfuse__geometry *g, const rig_buffer *buffers)
+{
+    lfuse__bmem *memory[LFUSE__MAX_BUFFERS] = {NULL};
+    lfuse__geometry placed = *g;
+    lfuse__packed packed;
+    place(r, k->noperands + 1, buffers, memory);
+    find_addresses(r, k->noperands, memory, &placed);
+    const lfuse_status status = lfuse__product_pack(k, &r->facts, &placed, &packed);
+    const lfuse__launch_args args = {.groups = packed.groups, .group = packed.group,
+                                     .local_bytes = lfuse__family_local_bytes(k), .nwords = packed.nwords,
+                                     .words = packed.words};
+    if (!status) run_placed(r, program, kernel, &args, k->noperands + 1, buffers, memory);
+    displace(r, k->noperands + 1, buffers, memory);
+    return status;
+}
+
+lfuse__bprogram *rig_product_program(rig *r, const lfuse__kernel_class *k, const char *what)
+{
+    lfuse__kernel_class phase = *k;
+    lfuse__strbuf text = LFUSE__STRBUF_INIT;
+    char name[16];
+    for (phase.product.phase = 0; phase.product.phase < lfuse__product_phases(k); phase.product.phase++) {
+        snprintf(name, sizeof name, "k%d", phase.product.phase);
+        ck_assert_msg(!lfuse__product_emit(&text, name, &phase, &r->facts), "%s: %s", what, lfuse__error_message());
+    }
+    return rig_program(r, &text);
+}
+
+void rig_run_product(rig *r, lfuse__bprogram *program, const lfuse__kernel_class *k, const lfuse__geometry *g,
+                     rig_buffer *buffers, int times, const char *what)
 {
     const size_t bytes = (size_t)lfuse__product_workspace(k, &r->facts, g), tickets = lfuse__product_tickets(k);
     const int phases = lfuse__product_phases(k);
     unsigned char *workspace = rig_memory(bytes, 0xff);
     lfuse__kernel_class phase = *k;
-    lfuse__strbuf text = LFUSE__STRBUF_INIT;
-    lfuse__packed packed;
     char name[16];
     memset(workspace, 0, tickets);
     buffers[k->noperands] = bytes ? (rig_buffer){workspace, bytes, true} : (rig_buffer){NULL, 0, false};
-    for (int i = 0; i < phases; i++) {
-        phase.product.phase = i;
-        snprintf(name, sizeof name, "k%d", i);
-        ck_assert_msg(!lfuse__product_emit(&text, name, &phase, &r->facts), "%s: %s", what, lfuse__error_message());
-    }
-    lfuse__bprogram *program = rig_program(r, &text);
     for (int i = 0; i < phases * times; i++) {
         phase.product.phase = i % phases;
         snprintf(name, sizeof name, "k%d", i % phases);
-        ck_assert_msg(!lfuse__product_pack(&phase, &r->facts, g, &packed), "%s: %s", what, lfuse__error_message());
-        rig_launch(r, program, name, &packed, k->noperands + 1, buffers);
+        ck_assert_msg(!rig_launch_product(r, program, name, &phase, g, buffers), "%s: %s", what,
+                      lfuse__error_message());
     }
-    r->backend->program_destroy(program);
     for (size_t b = 0; b < tickets; b++) ck_assert_msg(!workspace[b], "%s: a ticket stays", what);
     free(workspace);
+}
+
+void rig_product(rig *r, const lfuse__kernel_class *k, const lfuse__geometry *g, rig_buffer *buffers, int times,
+                 const char *what)
+{
+    lfuse__bprogram *program = rig_product_program(r, k, what);
+    rig_run_product(r, program, k, g, buffers, times, what);
+    r->backend->program_destroy(program);
 }
 
 void *rig_memory(size_t bytes, int byte)

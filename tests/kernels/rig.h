@@ -33,12 +33,19 @@ void rig_launch(rig *r, lfuse__bprogram *program, const char *kernel, const lfus
 /* The same for any number of words; the buffers of `launch` are not read. */
 void rig_launch_words(rig *r, lfuse__bprogram *program, const char *kernel, const lfuse__launch_args *launch, int count,
                       const rig_buffer *buffers);
+/* Packs and launches one phase of a product, whose workspace is buffers[k->noperands]. */
+lfuse_status rig_launch_product(rig *r, lfuse__bprogram *program, const char *kernel, const lfuse__kernel_class *k,
+                                const lfuse__geometry *g, const rig_buffer *buffers);
 /*
  * All phases of a product over these operands, so many times. Its workspace goes behind them, where `buffers` has room
  * for one more; it holds NaN before the first launch but for the tickets, which are 0 before and after.
  */
 void rig_product(rig *r, const lfuse__kernel_class *k, const lfuse__geometry *g, rig_buffer *buffers, int times,
                  const char *what);
+/* The same in two parts: a program of all phases, which the caller destroys, for several geometries. */
+lfuse__bprogram *rig_product_program(rig *r, const lfuse__kernel_class *k, const char *what);
+void rig_run_product(rig *r, lfuse__bprogram *program, const lfuse__kernel_class *k, const lfuse__geometry *g,
+                     rig_buffer *buffers, int times, const char *what);
 
 /* Host memory in which every byte is `byte`; the caller frees it. */
 void *rig_memory(size_t bytes, int byte);

@@ -325,18 +325,28 @@ static const struct {
     {"64x128x32:4x16:1:", &lfuse__mma, true},
     {"32x128x32:4x8:1:", &lfuse__mma, true},
     {"128x32x32:4x8:1:", &lfuse__mma, true},
-    {"128x256x64:2x64:1:", &lfuse__wgmma, true},
+    {"128x256x64:2x64:1:", &lfuse__tma, false},
+    {"128x128x64:4x32:1:", &lfuse__tma, false},
+    {"128x64x64:2x16:1:", &lfuse__tma, false},
     {"128x128x64:2x32:1:", &lfuse__wgmma, true},
     {"64x128x64:2x32:1:", &lfuse__wgmma, true},
     {"256x128x64:2x32:1:", &lfuse__wgmma, true},
+    {"128x128x64:2x32:1:", &lfuse__f32x3, false},
+    {"128x64x64:2x16:1:", &lfuse__f32x3, false},
 };
 enum { UNITS = sizeof units / sizeof *units };
+
+/* Operands of f32 are split. */
+static lfuse_precision precision_of(lfuse_type type)
+{
+    return type == LFUSE_F32 ? LFUSE_PRECISION_F32X3 : LFUSE_PRECISION_FULL;
+}
 
 void case_units(rig *r, lfuse_type type)
 {
     static const int64_t sizes[][3] = {{136, 264, 392}, {131, 97, 75}, {40, 72, 80}, {33, 264, 0}};
     enum { SIZES = sizeof sizes / sizeof *sizes };
-    const lfuse__matmul_desc desc = {.types = {type, type}, .result = type};
+    const lfuse__matmul_desc desc = {.types = {type, type}, .result = type, .precision = precision_of(type)};
     int turn = type == LFUSE_F16 ? 0 : 1;
     if (!r->facts.tensor_cores) return;
     for (int i = 0; i < UNITS; i++)
@@ -346,11 +356,12 @@ void case_units(rig *r, lfuse_type type)
             char name[LFUSE__MATMUL_CANDIDATE_NAME];
             lfuse__matmul_candidate t;
             problem p;
-            if ((parts && !units[i].splits) || units[i].solver->declines(&r->facts, &desc)) continue;
+            if ((parts && !units[i].splits) || lfuse__solver_declines(units[i].solver, &r->facts, &desc)) continue;
             if (!test_all() && turn % 3) continue;
             snprintf(name, sizeof name, "%s%d", units[i].name, (int)parts);
             ck_assert(lfuse__matmul_candidate_parse(name, &t));
             class_of(&p, type, turn & 1, turn >> 1 & 1, (ending)(turn / 2 % ENDINGS));
+            p.s.k.product.precision = desc.precision;
             OK(choose_named(&r->facts, z, &t, &p.s.k));
             ck_assert_ptr_eq(p.s.k.product.solver, units[i].solver);
             sizes_of(&p, z[0], z[1], z[2], quick ? 8 : 1, at % 3 == 0 ? 8 : 0);
@@ -391,24 +402,40 @@ void case_tiles(rig *r, lfuse_type type)
     if (type == LFUSE_F32) case_tilings(r, type);
 }
 
+/* The kernels of units[i], with parts or without, where the device has them. */
+static void unit_emit(lfuse__strbuf *out, const lfuse__facts *facts, int i, int parts)
+{
+    const lfuse_type type = units[i].solver->splits ? LFUSE_F32 : i & 1 ? LFUSE_BF16 : LFUSE_F16;
+    const lfuse__matmul_desc desc = {.types = {type, type}, .result = type, .precision = precision_of(type)};
+    char name[LFUSE__MATMUL_CANDIDATE_NAME];
+    lfuse__matmul_candidate t;
+    problem p;
+    if (lfuse__solver_declines(units[i].solver, facts, &desc)) return;
+    snprintf(name, sizeof name, "%s%d", units[i].name, parts);
+    ck_assert(lfuse__matmul_candidate_parse(name, &t));
+    class_of(&p, type, (i + parts) & 1, i >> 1 & 1, (ending)((i + parts) % ENDINGS));
+    p.s.k.product.precision = desc.precision;
+    OK(choose_named(facts, (int64_t[]){512, 512, 512}, &t, &p.s.k));
+    for (p.s.k.product.phase = 0; p.s.k.product.phase < lfuse__product_phases(&p.s.k); p.s.k.product.phase++) {
+        snprintf(name, sizeof name, "units_%d_%d_%d", i, parts, p.s.k.product.phase);
+        OK(lfuse__product_emit(out, name, &p.s.k, facts));
+    }
+}
+
+static bool no_map(struct lfuse__bdevice *dev, const lfuse__tensor_boxes *of, uint64_t map[LFUSE__TENSOR_MAP_WORDS])
+{
+    (void)dev, (void)of, (void)map;
+    return false;
+}
+
 void units_emit(lfuse__strbuf *out, const lfuse__facts *device, bool wgmma)
 {
     lfuse__facts facts = *device;
-    const lfuse__matmul_desc desc = {.types = {LFUSE_F16, LFUSE_F16}, .result = LFUSE_F16};
     facts.info.local_bytes = 48 * 1024, facts.info.max_group = 1024, facts.info.compute_units = 16;
     facts.tensor_cores = true, facts.wgmma = wgmma, facts.dynamic_local_bytes = 227 * 1024;
+    if (wgmma) facts.tensor_map = no_map;
     for (int i = 0; i < UNITS; i++)
-        for (int parts = 0; parts < (units[i].splits ? 2 : 1) && !units[i].solver->declines(&facts, &desc); parts++) {
-            char name[LFUSE__MATMUL_CANDIDATE_NAME];
-            lfuse__matmul_candidate t;
-            problem p;
-            snprintf(name, sizeof name, "%s%d", units[i].name, parts);
-            ck_assert(lfuse__matmul_candidate_parse(name, &t));
-            class_of(&p, i & 1 ? LFUSE_BF16 : LFUSE_F16, (i + parts) & 1, i >> 1 & 1, (ending)((i + parts) % ENDINGS));
-            OK(choose_named(&facts, (int64_t[]){512, 512, 512}, &t, &p.s.k));
-            snprintf(name, sizeof name, "units_%d_%d", i, parts);
-            OK(lfuse__product_emit(out, name, &p.s.k, &facts));
-        }
+        for (int parts = 0; parts < (units[i].splits ? 2 : 1); parts++) unit_emit(out, &facts, i, parts);
 }
 
 /* A step as AdamW's behind a product: it reads and stores three matrices, and reads two numbers. */

@@ -176,7 +176,7 @@ TEST(takers)
         { { .types = { LFUSE_F16, LFUSE_F32 }, .result = LFUSE_F32 }, "simt skinny cpu vendor " },
         { { .types = { LFUSE_F16, LFUSE_F16 }, .result = LFUSE_F16, .batched = true }, "simt mma skinny cpu vendor " },
         { { .types = { LFUSE_F16, LFUSE_F16 }, .result = LFUSE_F16, .list = true }, "simt cpu " },
-        { { .types = { LFUSE_F32, LFUSE_F32 }, .result = LFUSE_F32, .tf32 = true }, "vendor " },
+        { { .types = { LFUSE_F32, LFUSE_F32 }, .result = LFUSE_F32, .precision = LFUSE_PRECISION_TF32 }, "vendor " },
         { { .types = { LFUSE_F16, LFUSE_F16 }, .result = LFUSE_F16, .prologue = true }, "skinny cpu vendor strassen " },
         { { .types = { LFUSE_F16, LFUSE_F16 }, .result = LFUSE_F16, .column_sums = true }, "simt mma " },
         { { .types = { LFUSE_F32, LFUSE_F32 }, .result = LFUSE_F32, .prepared = true }, "simt skinny cpu vendor mlp " },
@@ -189,7 +189,7 @@ TEST(takers)
         char found[80] = "";
         desc.low = desc.high = (lfuse__matmul_sizes){ 64, 64, 64, 1 };
         for (int k = 0; lfuse__solvers[k]; k++)
-            if (!lfuse__solvers[k]->declines(&rig_facts, &desc)) {
+            if (!lfuse__solver_declines(lfuse__solvers[k], &rig_facts, &desc)) {
                 strcat(found, lfuse__solvers[k]->name);
                 strcat(found, " ");
             }

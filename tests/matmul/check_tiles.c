@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which tiles a product gets, and what its kernels are told; the results are check_devices' (tiles.c). */
 #include "common/base/error.h"
+#include "common/kernels/families.h"
 #include "common/matmul/problem.h"
 #include "common/matmul/tile.h"
 #include "tests/matmul/choose.h"
@@ -299,23 +300,88 @@ TEST(warpgroups)
     facts.dynamic_local_bytes = 227 * 1024;
     for (int64_t side = 1024; side <= 8192; side *= 2) {
         lfuse__kernel_class c;
-        lfuse__packed packed;
-        lfuse__geometry g;
         class_of(&c, LFUSE_F16);
         OK(choose(&facts, (int64_t[]){side, side, side}, true, &c));
         ck_assert_ptr_eq(c.product.solver, &lfuse__wgmma);
         ck_assert(!c.product.split);
-        geometry_of(&g, side, side, side);
-        OK(lfuse__product_pack(&c, &facts, &g, &packed));
-        ck_assert_uint_le(packed.local_bytes, facts.dynamic_local_bytes);
+        ck_assert_uint_le(lfuse__family_local_bytes(&c), facts.dynamic_local_bytes);
         /* The k-tiles, and in their place the sums of a long epilogue. */
-        ck_assert_uint_ge(packed.local_bytes, 1024 + (unsigned)(c.product.rows * c.product.columns) * 4);
+        ck_assert_uint_ge(lfuse__family_local_bytes(&c), 1024 + (unsigned)(c.product.rows * c.product.columns) * 4);
         ck_assert(!on_units(&facts, LFUSE_BF16, true, side, side, side));
     }
     facts.dynamic_local_bytes = 100 * 1024;
     ck_assert(on_units(&facts, LFUSE_F16, false, 4096, 4096, 4096));
     facts.wgmma = false, facts.dynamic_local_bytes = 227 * 1024;
     ck_assert(on_units(&facts, LFUSE_F16, false, 4096, 4096, 4096));
+}
+
+static bool some_map(struct lfuse__bdevice *dev, const lfuse__tensor_boxes *of, uint64_t map[LFUSE__TENSOR_MAP_WORDS])
+{
+    (void)dev;
+    map[0] = of->address;
+    return of->address % 16 == 0;
+}
+
+/* Where there are tensor maps, whole products are copied by them; parts of k, batches and column sums are not. */
+TEST(maps)
+{
+    lfuse__facts facts = facts_of(LFUSE__PRODUCTS_TUNED);
+    lfuse__product_layout l;
+    lfuse__geometry g;
+    lfuse__packed packed;
+    lfuse__kernel_class c;
+    facts.tensor_cores = facts.wgmma = true;
+    facts.dynamic_local_bytes = 227 * 1024, facts.tensor_map = some_map;
+    for (int64_t side = 2048; side <= 8192; side *= 2) {
+        class_of(&c, LFUSE_BF16);
+        OK(choose(&facts, (int64_t[]){side, side, side}, false, &c));
+        ck_assert_ptr_eq(c.product.solver, &lfuse__tma);
+        ck_assert_uint_le(lfuse__family_local_bytes(&c), facts.dynamic_local_bytes - 256);
+        geometry_of(&g, side, side, side);
+        g.addresses[LFUSE__PRODUCT_A] = 4096, g.addresses[LFUSE__PRODUCT_B] = 1 << 20;
+        OK(lfuse__product_pack(&c, &facts, &g, &packed));
+        lfuse__product_layout_make(&c, &l);
+        ck_assert_uint_eq(packed.words[l.own + LFUSE__TILES_VECTORS] & 3, 3);
+        ck_assert_int_eq(lfuse__tiles_map(&l, LFUSE__PRODUCT_A) % 8, 0);
+        ck_assert_uint_eq(packed.words[lfuse__tiles_map(&l, LFUSE__PRODUCT_A)], 4096);
+        ck_assert_uint_eq(packed.words[lfuse__tiles_map(&l, LFUSE__PRODUCT_B)], 1 << 20);
+        ck_assert_uint_eq(packed.group, 384);
+        ck_assert_uint_le(packed.groups, facts.info.compute_units);
+        g.addresses[LFUSE__PRODUCT_B] += 2;
+        OK(lfuse__product_pack(&c, &facts, &g, &packed));
+        ck_assert_uint_eq(packed.words[l.own + LFUSE__TILES_VECTORS] & 3, 0);
+    }
+    class_of(&c, LFUSE_F16);
+    OK(choose(&facts, (int64_t[]){256, 256, 65536}, false, &c));
+    ck_assert_ptr_ne(c.product.solver, &lfuse__tma);
+}
+
+/* Products of f32 whose operands may be split are those of f32x3 where they are large, and need a workspace. */
+TEST(split_operands)
+{
+    lfuse__facts facts = facts_of(LFUSE__PRODUCTS_TUNED);
+    lfuse__geometry g;
+    lfuse__kernel_class c;
+    facts.tensor_cores = facts.wgmma = true;
+    facts.dynamic_local_bytes = 227 * 1024;
+    for (int64_t side = 64; side <= 8192; side *= 2) {
+        class_of(&c, LFUSE_F32);
+        c.product.precision = LFUSE_PRECISION_F32X3;
+        OK(choose(&facts, (int64_t[]){side, side, side}, false, &c));
+        ck_assert_msg((c.product.solver == &lfuse__f32x3) == (side >= 1024), "%d", (int)side);
+        if (side < 1024) continue;
+        geometry_of(&g, side, side, side);
+        ck_assert_uint_eq(lfuse__product_workspace(&c, &facts, &g), 2 * (uint64_t)side * (4 + 4 * (uint64_t)side));
+        ck_assert_int_eq(lfuse__product_phases(&c), 2);
+    }
+    const lfuse__matmul_problem low = {.extents = (int64_t[]){4096, 4096, 4096}, .low_memory = true};
+    class_of(&c, LFUSE_F32);
+    c.product.precision = LFUSE_PRECISION_F32X3;
+    OK(lfuse__matmul_choose(&facts, &low, &c));
+    ck_assert_ptr_ne(c.product.solver, &lfuse__f32x3);
+    class_of(&c, LFUSE_F32);
+    OK(choose(&facts, (int64_t[]){4096, 4096, 4096}, false, &c));
+    ck_assert_ptr_ne(c.product.solver, &lfuse__f32x3);
 }
 
 /* A plan that does not know the sizes has the kernels of both, and room for more. */

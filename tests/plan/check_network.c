@@ -78,6 +78,19 @@ TEST(text_of_two)
     ck_assert_str_eq(text.data, "(gemm 4 x 96 x 96 (relu (add acc b0))) (gemm 4 x 96 x 96 (relu (add acc b1)))");
 }
 
+/* In one launch they are of f32, and each by itself may be split. */
+TEST(in_f32)
+{
+    gpu();
+    rig_splits = true;
+    rig_precision = LFUSE_PRECISION_F32X3;
+    lfuse_output(g, "y", chain(input(4), 0, 2));
+    rig_make(0);
+    ck_assert_str_eq(text.data,
+                     "(network (gemm 4 x 96 x 96 (relu (add acc b0))) (gemm 4 x 96 x 96 (relu (add acc b1))))");
+    ck_assert_str_eq(rig_alternative(0, 0), "native: (gemm 4 x 96 x 96 in f32x3 (relu (add acc b0)))");
+}
+
 TEST(any_rows)
 {
     gpu();

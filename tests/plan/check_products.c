@@ -118,6 +118,95 @@ TEST(none_of_two_types_by_strassen)
     ck_assert_msg(strstr(text.data, "(levels 0 4 x 16 x 8 operands of two types)"), "%s", text.data);
 }
 
+/* ---- operands that may be split ---- */
+
+/* Where the device gains by it, the library's own kernels compute the product, whoever has the others. */
+TEST(f32x3_by_its_own_kernels)
+{
+    rig_tiles(LFUSE__PRODUCTS_TUNED);
+    product(LFUSE_F32, LFUSE_F32, LFUSE_TYPE_NONE, LFUSE_PRECISION_F32X3);
+    rig_make(0);
+    ck_assert_msg(!strstr(text.data, "f32x3"), "%s", text.data);
+    rig_splits = true;
+    rig_expect("(gemm 4 x 16 x 8 in f32x3 acc)");
+    ck_assert_int_eq(plan->stages[0].nalternatives, 1);
+    ck_assert_str_eq(plan->stages[0].alternatives[0].name, "native");
+    ck_assert_int_eq(plan->stages[0].alternatives[0].steps[0].product.precision, LFUSE_PRECISION_F32X3);
+}
+
+/* Sizes at which both providers are otherwise alternatives, and at which the vendor's alone is. */
+TEST(f32x3_is_never_the_vendors)
+{
+    const lfuse_size batch = lfuse_size_var(g, "batch", 1, 4096);
+    const lfuse_value w = lfuse_frozen(g, "w", F32(4096, 4096)), u = lfuse_input(g, "u", F32(8192, 4096));
+    lfuse_value x = lfuse_matmul_as(lfuse_input(g, "x", F32(batch, 4096)), w, LFUSE_F32, LFUSE_PRECISION_F32X3);
+
+    rig_h200();
+    rig_tiles(LFUSE__PRODUCTS_TUNED);
+    rig_splits = true;
+    lfuse_output(g, "y", lfuse_relu(x));
+    lfuse_output(g, "z", lfuse_matmul_as(u, w, LFUSE_F32, LFUSE_PRECISION_F32X3));
+    rig_make(0);
+    for (int i = 0; i < plan->nstages; i++) ck_assert_int_eq(plan->stages[i].nalternatives, 1);
+    ck_assert(strstr(text.data, "(gemm batch x 4096 x 4096 in f32x3 (relu acc))"));
+    ck_assert(strstr(text.data, "(gemm 8192 x 4096 x 4096 in f32x3 acc)"));
+}
+
+/* The plan's precision is that of its products of f32 without one of their own; others keep theirs. */
+TEST(f32x3_of_a_plan)
+{
+    const lfuse_value x = lfuse_input(g, "x", F32(2, 4, 8)), y = lfuse_input(g, "y", F16(8, 8));
+    const lfuse_value w = lfuse_frozen(g, "w", F32(8, 16));
+    const lfuse_value list = lfuse_list_input(g, "list", LFUSE_F32, LFUSE_RANK_MATRIX);
+
+    rig_tiles(LFUSE__PRODUCTS_NONE);
+    rig_splits = true;
+    rig_precision = LFUSE_PRECISION_F32X3;
+    lfuse_output(g, "batch", lfuse_matmul(x, lfuse_input(g, "b", F32(2, 8, 16))));
+    lfuse_output(g, "half", lfuse_matmul(y, y));
+    lfuse_output(g, "mixed", lfuse_matmul_as(y, w, LFUSE_F32, LFUSE_PRECISION_FULL));
+    lfuse_output(g, "rounded", lfuse_matmul_as(w, lfuse_transpose(w), LFUSE_F16, LFUSE_PRECISION_FULL));
+    lfuse_output(g, "members", lfuse_member_matmul(list, 0, list, 1));
+    rig_make(LFUSE_NO_BUNDLES);
+    ck_assert_msg(strstr(text.data, "(gemm 2 of 4 x 16 x 8 acc)"), "%s", text.data);
+    ck_assert_msg(strstr(text.data, "(gemm 8 x 8 x 8 acc)"), "%s", text.data);
+    ck_assert_msg(strstr(text.data, "(gemm 8 x 16 x 8 of f16 in f32 acc)"), "%s", text.data);
+    ck_assert_msg(strstr(text.data, "(gemm 8 x 8 x 16 in f32x3 (f16 acc))"), "%s", text.data);
+    ck_assert_msg(strstr(text.data, "(grouped list x list^T "), "%s", text.data);
+}
+
+/* A vendor's library that is asked for multiplies in f32. */
+TEST(f32x3_leaves_the_vendor_f32)
+{
+    const lfuse_plan_options options = { .provider = LFUSE_PROVIDER_VENDOR, .precision = LFUSE_PRECISION_F32X3 };
+    lfuse__matmul_advice advice = lfuse__products_advice;
+
+    rig_tiles(LFUSE__PRODUCTS_TUNED);
+    advice.splits = advice.has_tiles;
+    product(LFUSE_F32, LFUSE_F32, LFUSE_TYPE_NONE, LFUSE_PRECISION_F32X3);
+    rig_canonical();
+    OK(lfuse__plan_make(canonical, &rig_facts, &advice, &options, &plan));
+    ck_assert_int_eq(plan->stages[0].alternatives[0].steps[0].product.precision, LFUSE_PRECISION_FULL);
+    ck_assert(!plan->stages[0].alternatives[0].steps[0].product.native);
+}
+
+/* What is split is computed neither where it is read nor by Strassen's algorithm. */
+TEST(f32x3_of_matrices_in_memory)
+{
+    const lfuse_value x = lfuse_input(g, "x", F32(4, 64)), w = lfuse_input(g, "w", I8(64, 64));
+    const lfuse_value scale = lfuse_input(g, "scale", F32(64));
+
+    rig_tiles(LFUSE__PRODUCTS_NONE);
+    rig_splits = true;
+    lfuse_output(g, "y", lfuse_matmul(x, lfuse_mul(lfuse_cast(w, LFUSE_F32), scale)));
+    rig_make(0);
+    ck_assert_msg(strstr(text.data, "(right (mul (f32 w) scale))"), "%s", text.data);
+    rig_precision = LFUSE_PRECISION_F32X3;
+    rig_strassen = LFUSE_STRASSEN_ONE;
+    rig_expect("(pointwise 64 x 64 (t0 (mul (f32 w) scale))) (gemm 4 x 64 x 64 in f32x3 acc) "
+               "(levels 0 4 x 64 x 64 whose operands are split)");
+}
+
 /* ---- what the vendor's product takes behind its sums ---- */
 
 static lfuse_value m, r, row;

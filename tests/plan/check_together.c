@@ -66,6 +66,16 @@ TEST(gradients_of_weights)
     ck_assert_int_eq(plan->nstages, 2 * LAYERS);
 }
 
+/* They are too small to be split where the others may be. */
+TEST(gradients_of_weights_in_f32)
+{
+    rig_splits = true;
+    rig_precision = LFUSE_PRECISION_F32X3;
+    layers(2, LFUSE_F32, 64, 128);
+    rig_expect_bundled("(gemm 64 x 128 x 128 in f32x3 (mul acc x0)) (gemm 64 x 128 x 128 in f32x3 (mul acc x1)) "
+                       "(bundle (gemm 128 x 128 x 64 (sub w0 acc)) (gemm 128 x 128 x 64 (sub w1 acc)))");
+}
+
 /* Sums that run late share the launch, in front; one of many elements does not. */
 TEST(with_small_steps)
 {

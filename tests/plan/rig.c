@@ -11,6 +11,14 @@ lfuse__plan_body *plan;
 lfuse__strbuf text;
 lfuse__facts rig_facts;
 lfuse_strassen rig_strassen;
+lfuse_precision rig_precision;
+bool rig_splits;
+
+static bool splits(const lfuse__facts *facts)
+{
+    (void)facts;
+    return rig_splits;
+}
 
 void rig_setup(void)
 {
@@ -19,6 +27,8 @@ void rig_setup(void)
     memset(&rig_facts, 0, sizeof rig_facts);
     rig_facts.info.f64 = 1;
     rig_strassen = LFUSE_STRASSEN_DEFAULT;
+    rig_precision = LFUSE_PRECISION_FULL;
+    rig_splits = false;
 }
 
 void rig_h200(void)
@@ -63,10 +73,12 @@ void rig_canonical(void)
 
 void rig_make(unsigned disable)
 {
-    const lfuse_plan_options options = { .disable = disable, .strassen = rig_strassen };
+    const lfuse_plan_options options = { .disable = disable, .strassen = rig_strassen, .precision = rig_precision };
+    lfuse__matmul_advice advice = lfuse__products_advice;
 
+    advice.splits = splits;
     rig_canonical();
-    OK(lfuse__plan_make(canonical, &rig_facts, &lfuse__products_advice, &options, &plan));
+    OK(lfuse__plan_make(canonical, &rig_facts, &advice, &options, &plan));
     lfuse__strbuf_clear(&text);
     lfuse__plan_print(plan, canonical, &text);
 }

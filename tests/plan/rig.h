@@ -14,6 +14,8 @@ extern lfuse_graph *canonical;      /* of the last plan */
 extern lfuse__plan_body *plan;
 extern lfuse__strbuf text;
 extern lfuse_strassen rig_strassen; /* of the next plans; the fixture sets it to 0 */
+extern lfuse_precision rig_precision; /* as this */
+extern bool rig_splits;             /* the device gains by split operands; the fixture sets it to false */
 extern lfuse__facts rig_facts;      /* everything the device has: f64 */
 
 void rig_setup(void);

@@ -87,6 +87,34 @@ TEST(tf32_where_it_is_asked_for)
     ck_assert_float_eq(values(tf32)[31], 1);
 }
 
+static void refused(lfuse_precision precision)
+{
+    const lfuse_plan_options o = { .precision = precision };
+    lfuse_plan *plan = NULL;
+
+    FAILS(LFUSE_ERR_INVALID, lfuse_plan_create(dev, g, &o, &plan));
+    ck_assert_ptr_null(plan);
+}
+
+/* What is split is exact to 22 bits, as such numbers are. Other precisions are those of a product. */
+TEST(precision_of_a_plan)
+{
+    const lfuse_plan_options o = { .precision = LFUSE_PRECISION_F32X3 };
+    const float one = 1 + 0x1p-22f;
+
+    lfuse_output(g, "y", lfuse_matmul(lfuse_input(g, "a", F32(2, 1)), lfuse_input(g, "b", F32(1, 16))));
+    refused(LFUSE_PRECISION_TF32);
+    ck_says("precision 1 is none of a plan's");
+    refused(LFUSE_PRECISION_F16);
+    refused(LFUSE_PRECISION_BF16);
+    refused((lfuse_precision)-1);
+    refused((lfuse_precision)5);
+    lfuse_tensor *a = ramp(SHAPE(2, 1), one, 0), *b = ramp(SHAPE(1, 16), 1, 0), *y = tensor(SHAPE(2, 16));
+    lfuse_plan *plan = new_plan(dev, g, &o);
+    RUN(plan, stream, BIND("a", a), BIND("b", b), BIND("y", y));
+    for (int i = 0; i < 32; i++) ck_assert_float_eq(values(y)[i], one);
+}
+
 /* The vendor's favourite wants more than there is: it is said, and another one is taken. */
 TEST(a_workspace_that_is_refused)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where the file of wisdom is, and which effort plans have, by the environment: the tests set it. */
+/* Where the file of wisdom is, and which effort and precision plans have, by the environment: the tests set it. */
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -124,6 +124,43 @@ TEST(no_such_effort)
     open_as("LFUSE_WISDOM", "0");
     check_chosen(LFUSE_EFFORT_DEFAULT, 4, 0, false);
     ck_heard("warning: LFUSE_EFFORT takes estimate or measure, not \"Measure\"");
+}
+
+/* ---- which precision plans have ---- */
+
+TEST(no_precision)
+{
+    const lfuse_plan_options given = { .precision = LFUSE_PRECISION_F32X3 };
+    lfuse_plan_options o;
+
+    unsetenv("LFUSE_PRECISION");
+    OK(lfuse__options_settle(NULL, &o));
+    ck_assert_int_eq(o.precision, LFUSE_PRECISION_FULL);
+    OK(lfuse__options_settle(&given, &o));
+    ck_assert_int_eq(o.precision, LFUSE_PRECISION_F32X3);
+}
+
+TEST(precision_by_environment)
+{
+    const lfuse_plan_options given = { .provider = LFUSE_PROVIDER_NATIVE };
+    lfuse_plan_options o;
+
+    setenv("LFUSE_PRECISION", "f32x3", 1);
+    OK(lfuse__options_settle(NULL, &o));
+    ck_assert_int_eq(o.precision, LFUSE_PRECISION_F32X3);
+    OK(lfuse__options_settle(&given, &o));
+    ck_assert_int_eq(o.precision, LFUSE_PRECISION_F32X3);
+    ck_assert_ptr_null(strstr(heard, "warning"));
+}
+
+TEST(no_such_precision)
+{
+    lfuse_plan_options o;
+
+    setenv("LFUSE_PRECISION", "tf32", 1);
+    OK(lfuse__options_settle(NULL, &o));
+    ck_assert_int_eq(o.precision, LFUSE_PRECISION_FULL);
+    ck_heard("warning: LFUSE_PRECISION takes f32 or f32x3, not \"tf32\"");
 }
 
 TEST_SUITE("run", CK_FORK_GETENV)

@@ -79,9 +79,9 @@ static lfuse_status effort_of(lfuse_device *dev, const lfuse_graph *graph, lfuse
 static lfuse_status make_key(const lfuse_graph *graph, const lfuse_plan_options *options, const lfuse__facts *facts,
                              lfuse__strbuf *key)
 {
-    lfuse__strbuf_format(key, "%u %d %d %d %d %d\n", options->disable & ~(unsigned)LFUSE_NO_REPLAY, options->exact != 0,
-                         (int)options->transport, (int)options->provider, (int)options->strassen,
-                         (int)options->effort);
+    lfuse__strbuf_format(key, "%u %d %d %d %d %d %d\n", options->disable & ~(unsigned)LFUSE_NO_REPLAY,
+                         options->exact != 0, (int)options->transport, (int)options->provider, (int)options->strassen,
+                         (int)options->effort, (int)options->precision);
     if (options->strassen == LFUSE_STRASSEN_AUTO)
         lfuse__strbuf_format(key, "%a %a %a %a %a\n", facts->product_rate, facts->product_rate64,
                              facts->product_rate16[0], facts->product_rate16[1], facts->copy_rate);

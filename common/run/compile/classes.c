@@ -178,7 +178,10 @@ static void product_class(const lfuse__plan_body *plan, const lfuse__step *step,
     k->naxes = reduces(k->body);
     k->noperands = step->noperands;
     k->product.batched = step->rank > 2;
-    if (step->kind == LFUSE__STEP_GEMM) memcpy(k->product.prologue, step->product.prologue, sizeof k->product.prologue);
+    if (step->kind == LFUSE__STEP_GEMM) {
+        memcpy(k->product.prologue, step->product.prologue, sizeof k->product.prologue);
+        k->product.precision = step->product.precision;
+    }
     lfuse__product_sides(k, sides);
     k->product.ta = transposed(plan, step, LFUSE__PRODUCT_A, sides);
     k->product.tb = transposed(plan, step, LFUSE__PRODUCT_B, sides);

@@ -64,7 +64,8 @@ bool lfuse__step_products_alike(const lfuse__plan_body *plan, const lfuse__step 
     memset(&of_b, 0, sizeof of_b);
     find_sides(plan, a, &of_a);
     find_sides(plan, b, &of_b);
-    return a->product.ahead == b->product.ahead && !memcmp(&of_a, &of_b, sizeof of_a);
+    return a->product.ahead == b->product.ahead && a->product.precision == b->product.precision &&
+           !memcmp(&of_a, &of_b, sizeof of_a);
 }
 
 bool lfuse__product_sized(const lfuse__plan_body *plan, const lfuse__step *step)

@@ -109,8 +109,8 @@ static void add_step(writer *w, const lfuse__step *s)
     if (s->product.adds) lfuse__strbuf_format(&w->text, " adds %d", s->product.inputs[LFUSE__INPUT_ADDEND]);
     for (i = LFUSE__INPUT_ADDEND + 1; i < LFUSE__EPILOGUE_INPUTS; i++)
         if (s->product.inputs[i]) lfuse__strbuf_format(&w->text, " takes %d", i);
-    if (s->product.wide || s->product.tf32)
-        lfuse__strbuf_format(&w->text, " %d %d", s->product.wide, s->product.tf32);
+    if (s->product.wide || s->product.precision)
+        lfuse__strbuf_format(&w->text, " %d %d", s->product.wide, (int)s->product.precision);
 }
 
 const lfuse__step *lfuse__first_product(const lfuse__alternative *const *order, int count)

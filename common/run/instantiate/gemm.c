@@ -163,7 +163,7 @@ static void describe(const lfuse__product *p, int64_t count, const matrices *m, 
     memset(desc, 0, sizeof *desc); /* compared as bytes */
     desc->type = p->type;
     desc->wide = p->wide;
-    desc->tf32 = p->tf32;
+    desc->tf32 = p->precision == LFUSE_PRECISION_TF32;
     desc->ta = a->transposed;
     desc->tb = b->transposed;
     desc->has_beta = p->adds;

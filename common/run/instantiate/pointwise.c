@@ -235,6 +235,7 @@ lfuse_status lfuse__kernel_op_set_args(lfuse_instance *in, lfuse__kernel_op *op)
         return LFUSE_OK;
     }
     LFUSE__TRY(f->pack(&op->k, in->facts, &op->g, &op->packed));
+    op->local_bytes = lfuse__family_local_bytes(&op->k);
     op->is_packed = true;
     return LFUSE_OK;
 }
@@ -249,7 +250,7 @@ static lfuse_status kernel_launch(lfuse_instance *in, const lfuse__operation *op
 {
     const lfuse__kernel_op *k = op->as.kernel;
     const lfuse__launch_args args = { .groups = k->packed.groups, .group = k->packed.group,
-                                      .local_bytes = k->packed.local_bytes, .nbuffers = (unsigned)k->nbuffers,
+                                      .local_bytes = k->local_bytes, .nbuffers = (unsigned)k->nbuffers,
                                       .nwords = k->packed.nwords, .buffers = k->buffers, .words = k->packed.words };
 
     (void)in;

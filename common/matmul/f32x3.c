@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Products of f32 from three products of f16 on Hopper's tensor cores, in two launches: text/gemm_split_f16.k splits
+ * both operands into words of f16 in the workspace, and text/gemm_f32x3.k multiplies words.
+ */
+#include "common/base/costs.h"
+#include "common/base/error.h"
+#include "common/matmul/mma.h"
+#include "common/matmul/provider.h"
+
+#include "common/kernels/text/gemm_f32x3.k.h"
+#include "common/kernels/text/gemm_f32x3_unscaled.k.h"
+#include "common/kernels/text/gemm_split_f16.k.h"
+#include "common/kernels/text/gemm_split_f16_load.k.h"
+#include "common/kernels/text/gemm_split_f16_operand.k.h"
+
+enum {
+    SPLIT, PRODUCT,                /* the phases */
+    NOT_FINITE = 1 << 20,          /* the factor of a row or a column that is not split */
+    SPLITTERS = 512,               /* work-items of a group that splits */
+    WORDS_BYTES = 2 * 2,           /* of the two words of an element */
+    FACTOR = 4,                    /* bytes */
+    LOCAL_OF_ALL = 226 * 1024
+};
+
+static unsigned local_bytes(const lfuse__kernel_class *c)
+{
+    return c->product.phase == SPLIT ? 0 : lfuse__pipeline_bytes(&c->product);
+}
+
+/* ---- the texts ---- */
+
+/* The address of A or B, an expression. */
+static lfuse__expr first_of(const lfuse__tiles *t, int operand)
+{
+    lfuse__expr first;
+
+    lfuse__put_product_first(&t->l, operand, first.text, sizeof first.text);
+    return first;
+}
+
+static void put_load(const void *context, int operand, int indent)
+{
+    const lfuse__tiles *t = context;
+    const lfuse__parameter parameters[] = {{"K_CONTIGUOUS", .number = lfuse__is_k_contiguous(t->p, operand)}, {NULL}};
+
+    lfuse__put_text(t->t.out, indent, lfuse__text_gemm_split_f16_load, parameters, NULL, NULL);
+}
+
+/*
+ * Returns how many rows of A, or columns of B, a group has. Across, wide bands are read in whole lines of the cache;
+ * narrow ones are more groups, which small products have too few of.
+ */
+static int band(const lfuse__product_class *p, int operand)
+{
+    enum { ALONG = 8, WIDE = 32, NARROW = 8, LARGE = 128 /* columns of the tiles of large products */ };
+
+    if (lfuse__is_k_contiguous(p, operand)) return ALONG;
+    return p->columns >= LARGE ? WIDE : NARROW;
+}
+
+static void put_split(const void *context, int operand, int indent)
+{
+    static const lfuse__text_place places[2][2] = {{{"LOAD", put_load, LFUSE__PRODUCT_A}, {NULL, NULL, 0}},
+                                                   {{"LOAD", put_load, LFUSE__PRODUCT_B}, {NULL, NULL, 0}}};
+    const lfuse__tiles *t = context;
+    const bool a = operand == LFUSE__PRODUCT_A;
+    const lfuse__expr first = first_of(t, operand);
+    const lfuse__expr aligned = lfuse__expression("W(%d) >> %d & 1", t->l.own + LFUSE__TILES_VECTORS, operand);
+    const int tile = a ? 0 : t->p->rows; /* rows of A in front, for each tile down */
+    const lfuse__expr factors = lfuse__expression("(factors + (u64)tiles_down * %d)", tile * 4);
+    const lfuse__expr words = lfuse__expression("words + (u64)tiles_down * k_tiles * %d",
+                                                tile * t->p->depth * WORDS_BYTES);
+    const lfuse__parameter parameters[] = {
+        {"K_CONTIGUOUS", .number = lfuse__is_k_contiguous(t->p, operand)}, {"OPERAND", .word = first.text},
+        {"LD", .number = a ? t->l.lda : t->l.ldb}, {"ALIGNED", .word = aligned.text},
+        {"WIDTH", .number = a ? t->p->rows : t->p->columns}, {"BAND", .number = band(t->p, operand)},
+        {"FACTORS", .word = factors.text}, {"WORDS", .word = words.text}, {"NOT_FINITE", .number = NOT_FINITE}, {NULL},
+    };
+
+    lfuse__put_text(t->t.out, indent, lfuse__text_gemm_split_f16_operand, parameters, places[operand], t);
+}
+
+static void put_splitting(const lfuse__tiles *t, const char *name)
+{
+    static const lfuse__text_place places[] = {
+        {"SPLIT_A", put_split, LFUSE__PRODUCT_A}, {"SPLIT_B", put_split, LFUSE__PRODUCT_B}, {NULL, NULL, 0},
+    };
+    const lfuse__parameter own[] = {
+        {"ITEMS", .number = SPLITTERS}, {"BANDS_A", .number = t->p->rows / band(t->p, LFUSE__PRODUCT_A)}, {NULL},
+    };
+
+    lfuse__mma_put_text(t, 0, name, lfuse__text_gemm_split_f16, own, places);
+}
+
+static void put_unscaled(const void *context, int which, int indent)
+{
+    const lfuse__tiles *t = context;
+    const lfuse__expr a = first_of(t, LFUSE__PRODUCT_A), b = first_of(t, LFUSE__PRODUCT_B);
+    const lfuse__expr at_a = lfuse__expression(
+        lfuse__is_k_contiguous(t->p, LFUSE__PRODUCT_A) ? "LOAD_f32(first_a, (i64)row * (i64)W(%d) + l)"
+                                                       : "LOAD_f32(first_a, (i64)l * (i64)W(%d) + row)", t->l.lda);
+    const lfuse__expr at_b = lfuse__expression(
+        lfuse__is_k_contiguous(t->p, LFUSE__PRODUCT_B) ? "LOAD_f32(first_b, (i64)column * (i64)W(%d) + l)"
+                                                       : "LOAD_f32(first_b, (i64)l * (i64)W(%d) + column)", t->l.ldb);
+    const lfuse__parameter parameters[] = {
+        {"SUMS", .number = t->p->item_rows * t->p->item_columns}, {"NOT_FINITE", .number = NOT_FINITE},
+        {"OPERAND_A", .word = a.text}, {"OPERAND_B", .word = b.text}, {"AT_A", .word = at_a.text},
+        {"AT_B", .word = at_b.text}, {NULL},
+    };
+
+    (void)which;
+    lfuse__put_text(t->t.out, indent, lfuse__text_gemm_f32x3_unscaled, parameters, NULL, NULL);
+}
+
+/* Parts of text/gemm_f32x3.k. */
+enum { SOURCES, COPY, MULTIPLIERS, MULTIPLY, PROMOTE, NOTHING };
+
+static void put_part(const void *context, int part, int indent)
+{
+    const lfuse__tiles *t = context;
+    const lfuse__product_class *p = t->p;
+    const lfuse__parameter own[] = {
+        {"PART_SOURCES", .number = part == SOURCES}, {"PART_COPY", .number = part == COPY},
+        {"PART_MULTIPLIERS", .number = part == MULTIPLIERS}, {"PART_MULTIPLY", .number = part == MULTIPLY},
+        {"PART_PROMOTE", .number = part == PROMOTE},
+        {"A_BYTES", .number = lfuse__pipeline_k_tile(p, LFUSE__PRODUCT_A)},
+        {"B_BYTES", .number = lfuse__pipeline_k_tile(p, LFUSE__PRODUCT_B)},
+        {"ROWS_BYTES", .number = p->rows * FACTOR}, {"COLUMNS_BYTES", .number = p->columns * FACTOR},
+        {"STEP_A", .number = lfuse__wgmma_step(p, LFUSE__PRODUCT_A)},
+        {"STEP_B", .number = lfuse__wgmma_step(p, LFUSE__PRODUCT_B)}, {NULL},
+    };
+
+    lfuse__mma_put_text(t, indent, "", lfuse__text_gemm_f32x3, own, NULL);
+}
+
+static void put_product(const lfuse__tiles *t, const char *name)
+{
+    static const lfuse__text_place parts[] = {
+        {"EARLY", put_part, NOTHING}, {"SOURCES", put_part, SOURCES}, {"COPY_STAGE", put_part, COPY},
+        {"MULTIPLIERS", put_part, MULTIPLIERS}, {"MULTIPLY", put_part, MULTIPLY}, {"PROMOTE", put_part, PROMOTE},
+        {"FINISH", put_unscaled, 0}, {NULL, NULL, 0},
+    };
+
+    lfuse__put_pipeline(t, name, false, parts);
+}
+
+static void put_kernel(const lfuse__tiles *t, const char *name)
+{
+    (t->p->phase == SPLIT ? put_splitting : put_product)(t, name);
+}
+
+/* ---- sizes ---- */
+
+/* Factors and words, of whole tiles. */
+static uint64_t workspace(const lfuse__kernel_class *c, const lfuse__facts *facts, const lfuse__geometry *g)
+{
+    const lfuse__product_class *p = &c->product;
+    lfuse__cut cut;
+
+    lfuse__tiles_cut(p, facts, g, &cut);
+    const uint64_t wide = (uint64_t)cut.down * (uint64_t)p->rows + (uint64_t)cut.across * (uint64_t)p->columns;
+    return wide * (FACTOR + (uint64_t)cut.k_tiles * (uint64_t)p->depth * WORDS_BYTES);
+}
+
+static uint64_t bands(const lfuse__product_class *p, int operand, uint64_t tiles)
+{
+    return tiles * (uint64_t)((operand == LFUSE__PRODUCT_A ? p->rows : p->columns) / band(p, operand));
+}
+
+static lfuse_status pack(const lfuse__kernel_class *c, const lfuse__facts *facts, const lfuse__geometry *g,
+                         lfuse__packed *packed)
+{
+    const lfuse__product_class *p = &c->product;
+    lfuse__product_layout l;
+
+    LFUSE__TRY(lfuse__tiles_pack(c, facts, g, packed));
+    if (p->phase == PRODUCT) return lfuse__pipeline_launch(c, facts, g, packed);
+    lfuse__product_layout_make(c, &l);
+    return lfuse__tiles_launch(c, g, bands(p, LFUSE__PRODUCT_A, packed->words[l.own + LFUSE__TILES_DOWN]) +
+                                     bands(p, LFUSE__PRODUCT_B, packed->words[l.own + LFUSE__TILES_ACROSS]),
+                               SPLITTERS, packed);
+}
+
+/* The operands are read and their words are stored, at the rate of memory, in a launch of their own. */
+static bool cost(const lfuse__product_class *p, const lfuse__facts *facts, const int64_t *extents, lfuse__cut *c)
+{
+    const lfuse__tiles_costs costs = lfuse__costs_of(facts).tiles;
+    const double elements = ((double)extents[0] + (double)extents[1]) * (double)extents[2];
+
+    if (!lfuse__tile_cost(p, facts, extents, c)) return false;
+    c->time += costs.start + elements * (sizeof(float) + WORDS_BYTES) / costs.bytes / (double)lfuse__units(facts);
+    return true;
+}
+
+/* ---- the solver ---- */
+
+static bool runs_on(const lfuse__facts *facts)
+{
+    return lfuse__tiles_fit(facts) && facts->wgmma &&
+           facts->dynamic_local_bytes >= LOCAL_OF_ALL;
+}
+
+static const char *declines(const lfuse__facts *facts, const lfuse__matmul_desc *desc)
+{
+    if (!runs_on(facts)) return "the device has no such instructions";
+    if (desc->types[0] != LFUSE_F32 || desc->types[1] != LFUSE_F32) return "it splits operands of f32";
+    if (desc->list) return "it takes no lists";
+    if (desc->batched) return "it takes no batches";
+    if (desc->column_sums) return "it does not sum columns";
+    return desc->prologue ? "its operands have to lie in memory" : NULL;
+}
+
+/* Parts of k would lie in the workspace as well: nobody has measured them. */
+static bool serves(const lfuse__product_class *p, const int64_t *least, const int64_t *most)
+{
+    return !p->split && lfuse__tile_serves(p, least, most);
+}
+
+/* Fitted to times on an H200. The narrow tile waits for the cache behind the units: it is for what has few tiles. */
+static const lfuse__tile_shape shapes[] = {
+    {128, 128, LFUSE__WGMMA_DEPTH, 2, 32, 1, 2, 1, 300, 600},
+    {128, 64, LFUSE__WGMMA_DEPTH, 2, 16, 1, 3, 1, 300, 400},
+};
+
+/* Of few products the errors of the words would be larger than those of sums in f32, and little is gained. */
+static bool suits(const lfuse__product_class *p, const int64_t *extents)
+{
+    const int64_t least_k = 256;
+
+    (void)p;
+    return extents[2] >= least_k;
+}
+
+static const lfuse__tile_traits traits = {
+    .shapes = shapes, .nshapes = sizeof shapes / sizeof *shapes, .tensor_cores = true, .local = lfuse__pipeline_local,
+    .put_corner = lfuse__wgmma_put_corner, .put_place = lfuse__wgmma_put_place, .put_kernel = put_kernel,
+};
+
+const lfuse__solver lfuse__f32x3 = {
+    .name = "f32x3", .tile = &traits, .splits = true, .runs_on = runs_on, .declines = declines,
+    .candidate = lfuse__tile_candidate, .is_compiled_ahead = lfuse__tile_is_compiled_ahead, .serves = serves,
+    .suits = suits, .cost = cost, .phases = 2, .workspace = workspace, .local_bytes = local_bytes,
+    .emit = lfuse__tiles_emit, .pack = pack,
+};

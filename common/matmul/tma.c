@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Products of f16 and bf16 on Hopper, whose operands come into local memory by tensor maps (TMA): text/gemm_pipeline.k
+ * with the parts of text/gemm_tma.k.
+ */
+#include "common/base/error.h"
+#include "common/matmul/mma.h"
+#include "common/matmul/provider.h"
+
+#include "common/kernels/text/gemm_tma.k.h"
+
+enum { EARLY, SOURCES, COPY, MULTIPLY, NOTHING, LOCAL_OF_ALL = 226 * 1024 };
+
+static void put_part(const void *context, int part, int indent)
+{
+    const lfuse__tiles *t = context;
+    const lfuse__product_class *p = t->p;
+    const lfuse__expr shape =
+        lfuse__expression("%s_%d", lfuse__memory_word(t->t.k->operands[LFUSE__PRODUCT_A].type), p->columns);
+    const lfuse__parameter own[] = {
+        {"PART_EARLY", .number = part == EARLY}, {"PART_SOURCES", .number = part == SOURCES},
+        {"PART_COPY", .number = part == COPY},
+        {"PART_MULTIPLY", .number = part == MULTIPLY}, {"SHAPE", .word = shape.text},
+        {"BLOCKS", .number = p->item_rows / 2},
+        {"A_BYTES", .number = lfuse__pipeline_k_tile(p, LFUSE__PRODUCT_A)},
+        {"B_BYTES", .number = lfuse__pipeline_k_tile(p, LFUSE__PRODUCT_B)},
+        {"BOXES_A", .number = p->rows / 64}, {"BOXES_B", .number = p->columns / 64},
+        {"STEP_A", .number = lfuse__wgmma_step(p, LFUSE__PRODUCT_A)},
+        {"STEP_B", .number = lfuse__wgmma_step(p, LFUSE__PRODUCT_B)}, {NULL},
+    };
+
+    lfuse__mma_put_text(t, indent, "", lfuse__text_gemm_tma, own, NULL);
+}
+
+static void put_kernel(const lfuse__tiles *t, const char *name)
+{
+    static const lfuse__text_place parts[] = {
+        {"EARLY", put_part, EARLY}, {"SOURCES", put_part, SOURCES}, {"COPY_STAGE", put_part, COPY},
+        {"MULTIPLIERS", put_part, NOTHING}, {"MULTIPLY", put_part, MULTIPLY}, {"PROMOTE", put_part, NOTHING},
+        {"FINISH", put_part, NOTHING}, {NULL, NULL, 0},
+    };
+
+    lfuse__put_pipeline(t, name, true, parts);
+}
+
+/* ---- sizes ---- */
+
+/* Makes the tensor map of an operand, boxes of 64 elements by as many lines as a k-tile has; false: there is none. */
+static bool make_map(const lfuse__kernel_class *c, const lfuse__facts *facts, const lfuse__geometry *g, int operand,
+                     uint64_t *map)
+{
+    const lfuse__product_class *p = &c->product;
+    const bool along = lfuse__is_k_contiguous(p, operand);
+    const uint64_t outer = (uint64_t)g->extents[operand], k = (uint64_t)g->extents[2];
+    const int width = operand == LFUSE__PRODUCT_A ? p->rows : p->columns;
+    const lfuse__tensor_boxes of = {
+        .address = g->addresses[operand], .bytes = 2, .line = along ? k : outer, .lines = along ? outer : k,
+        .apart = (uint64_t)g->strides[operand][0] * 2, .box_lines = (unsigned)(along ? width : p->depth),
+    };
+
+    return of.line && of.lines && facts->tensor_map(facts->maps_of, &of, map);
+}
+
+/* Where an operand has no map, both are copied element by element. */
+static lfuse_status pack(const lfuse__kernel_class *c, const lfuse__facts *facts, const lfuse__geometry *g,
+                         lfuse__packed *packed)
+{
+    enum { BOTH = 1 << LFUSE__PRODUCT_A | 1 << LFUSE__PRODUCT_B };
+    lfuse__product_layout l;
+
+    LFUSE__TRY(lfuse__tiles_pack(c, facts, g, packed));
+    lfuse__product_layout_make(c, &l);
+    uint64_t *const vectors = &packed->words[l.own + LFUSE__TILES_VECTORS];
+    for (int i = LFUSE__PRODUCT_A; i <= LFUSE__PRODUCT_B; i++) {
+        uint64_t *map = packed->words + lfuse__tiles_map(&l, i);
+        if ((*vectors & BOTH) != BOTH || !make_map(c, facts, g, i, map)) *vectors &= ~(uint64_t)BOTH;
+    }
+    return lfuse__pipeline_launch(c, facts, g, packed);
+}
+
+static unsigned local_bytes(const lfuse__kernel_class *c)
+{
+    return lfuse__pipeline_bytes(&c->product);
+}
+
+/*
+ * The epilogue of a tile takes as long as some accumulators take to be stored; of tiles that a warpgroup has to itself
+ * (ping-pong) only the last one's does not run beside products of the other.
+ */
+static bool cost(const lfuse__product_class *p, const lfuse__facts *facts, const int64_t *extents, lfuse__cut *c)
+{
+    const double cycles = 40.0 * p->item_rows * p->item_columns;
+
+    if (!lfuse__tile_cost(p, facts, extents, c)) return false;
+    const int64_t rounds = lfuse__ceil_div(c->down * c->across, lfuse__units(facts));
+    c->time += cycles * (double)(lfuse__pipeline_is_pingpong(p) ? 1 : rounds);
+    return true;
+}
+
+/* ---- the solver ---- */
+
+static const char *declines(const lfuse__facts *facts, const lfuse__matmul_desc *desc)
+{
+    if (!facts->wgmma || !facts->tensor_map || facts->dynamic_local_bytes < LOCAL_OF_ALL)
+        return "the device has no such instructions";
+    if (desc->batched) return "it takes no batches";
+    if (desc->column_sums) return "it does not sum columns";
+    return lfuse__mma_declines(facts, desc);
+}
+
+/* Parts of k are those of wgmma. */
+static bool serves(const lfuse__product_class *p, const int64_t *least, const int64_t *most)
+{
+    return !p->split && lfuse__tile_serves(p, least, most);
+}
+
+/* Fitted to times on an H200 under its power limit. In bursts the first one is the faster. */
+static const lfuse__tile_shape shapes[] = {
+    {128, 256, LFUSE__WGMMA_DEPTH, 2, 64, 1, 3, 1, 0, 1694},
+    {128, 128, LFUSE__WGMMA_DEPTH, 4, 32, 1, 5, 1, 0, 1678},
+    {128, 64, LFUSE__WGMMA_DEPTH, 2, 16, 1, 7, 1, 0, 1400},
+};
+
+static const lfuse__tile_traits traits = {
+    .shapes = shapes, .nshapes = sizeof shapes / sizeof *shapes, .chunk = LFUSE__MMA_CHUNK, .tensor_cores = true,
+    .copiers = LFUSE__WARPGROUP, .maps = true, .blocks = true, .local = lfuse__pipeline_local,
+    .put_corner = lfuse__wgmma_put_corner, .put_place = lfuse__wgmma_put_place, .put_kernel = put_kernel,
+};
+
+const lfuse__solver lfuse__tma = {
+    .name = "tma", .tile = &traits, .runs_on = lfuse__tiles_fit, .declines = declines,
+    .candidate = lfuse__tile_candidate, .is_compiled_ahead = lfuse__tile_is_compiled_ahead, .serves = serves,
+    .suits = lfuse__mma_suits, .cost = cost, .phases = 1, .tickets = lfuse__tiles_tickets,
+    .workspace = lfuse__tiles_workspace, .local_bytes = local_bytes, .emit = lfuse__tiles_emit, .pack = pack,
+};

@@ -1,0 +1,543 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Products of f32 from split operands (common/matmul/f32x3.c) within the bound of lfuse(7), and beside products in f32:
+ * one chain of fused multiply-adds over k.
+ *
+ * Errors of an element are counted in u sum |a| |b|, u being 2^-24. What splitting loses is at most 8 of that: 4, as
+ * low words are not multiplied by each other, and 2 for each operand, whose low word is rounded. Tensor cores cut off 2
+ * more where there are few products. Over many products the former adds up as their root does, and the latter is no
+ * more than that of 64 of them, while an error in f32 grows with the sums. So from some k on products in f32 are the
+ * worse ones: that is demanded from COMPARED on, of the mean square and of the largest error, and of each row's and
+ * each column's mean square, where errors are counted in norms, u |a| |b|, as scaling a row or a column changes nothing
+ * then. Below COMPARED the bound alone is held.
+ *
+ * Nobody can demand it where sums in f32 stay small because neighbours cancel: what splitting loses of each product is
+ * added there. Nor where a row has elements of all sizes: an element far below the largest of its row loses bits, which
+ * are many beside its own products, and few beside the norms.
+ */
+#include "common/base/error.h"
+#include "common/matmul/tile.h"
+#include "tests/matmul/choose.h"
+#include "tests/kernels/cases.h"
+#include "tests/kernels/classes.h"
+#include "tests/kernels/host.h"
+#include "tests/support/main.h"
+
+enum { A, B, SUM, OUT, OPERANDS, GUARD = 64, COMPARED = 200 };
+
+static const double u = 0x1p-24;
+
+/* ---- problems ---- */
+
+/* Both operands, whichever way they are stored, and the result. */
+typedef struct problem {
+    lfuse__geometry g;
+    bool transposed[2];
+    int64_t wide[3], k; /* m and n, by operand; the last is not used */
+    float *memory[OPERANDS];
+    size_t bytes[OPERANDS];
+} problem;
+
+/* Row i of A, or column i of B, at l along k; row i and column l of the result. */
+static float *at(const problem *p, int j, int64_t i, int64_t l)
+{
+    const bool along = j == A ? !p->transposed[A] : j == OUT || p->transposed[B];
+    const int64_t line = along ? i : l, place = along ? l : i;
+    return p->memory[j] + p->g.offsets[j] / sizeof(float) + line * p->g.strides[j][0] + place;
+}
+
+/* Elements between lines, and in front of the first. What is no element is NaN. */
+static void problem_open(problem *p, const lfuse__product_class *c, const int64_t *sizes, int pad, int offset)
+{
+    const int64_t m = sizes[0], n = sizes[1], k = sizes[2];
+    const int64_t lines[] = {c->ta ? k : m, c->tb ? n : k, 0, m}, elements[] = {c->ta ? m : k, c->tb ? k : n, 0, n};
+    *p = (problem){.transposed = {c->ta, c->tb}, .wide = {m, n}, .k = k};
+    memcpy(p->g.extents, sizes, 3 * sizeof *sizes);
+    for (int j = 0; j < OPERANDS; j++) {
+        if (j == SUM) continue;
+        p->g.strides[j][0] = elements[j] + pad, p->g.strides[j][1] = 1;
+        p->g.offsets[j] = p->g.addresses[j] = (uint64_t)(GUARD + offset) * sizeof(float);
+        p->bytes[j] = (size_t)(2 * GUARD + offset + lines[j] * (elements[j] + pad)) * sizeof(float);
+        p->memory[j] = rig_memory(p->bytes[j], 0xff);
+    }
+}
+
+static void problem_close(problem *p)
+{
+    for (int j = 0; j < OPERANDS; j++) free(p->memory[j]);
+}
+
+/* ---- kernels ---- */
+
+/* The two ways to compute a product. Where `f32` has no program, the host computes it. */
+typedef struct kernels {
+    rig *r;
+    bool all; /* of the sizes, and each launch twice; else some by turns, as the stub takes long */
+    sample split, f32;
+    lfuse__bprogram *split_program, *f32_program;
+    char what[100];
+} kernels;
+
+static void class_of(sample *s, bool ta, bool tb, lfuse_precision precision)
+{
+    sample_start(s, LFUSE__FAMILY_PRODUCT, 2, 0);
+    s->k.product.ta = ta, s->k.product.tb = tb, s->k.product.sum = LFUSE_F32, s->k.product.precision = precision;
+    for (int j = 0; j < OPERANDS; j++) sample_operand(s, LFUSE_F32, j == OUT, LFUSE__STRIDE_UNIT);
+    sample_store(s, sample_load(s, SUM), OUT);
+}
+
+static lfuse__bprogram *program_of(kernels *ks, sample *s, const char *name, const lfuse__solver *solver)
+{
+    lfuse__matmul_candidate candidate;
+    ck_assert(lfuse__matmul_candidate_parse(name, &candidate));
+    OK(choose_named(&ks->r->facts, (int64_t[]){256, 192, 2048}, &candidate, &s->k));
+    ck_assert_ptr_eq(s->k.product.solver, solver);
+    return rig_product_program(ks->r, &s->k, ks->what);
+}
+
+static void kernels_open(kernels *ks, rig *r, bool ta, bool tb)
+{
+    const char *name = ta == tb ? "128x128x64:2x32:1:0" : "128x64x64:2x16:1:0";
+    *ks = (kernels){.r = r, .all = r->facts.info.kind == LFUSE_DEVICE_GPU || test_all()};
+    snprintf(ks->what, sizeof ks->what, "%s, ta %d, tb %d", name, ta, tb);
+    class_of(&ks->split, ta, tb, LFUSE_PRECISION_F32X3);
+    ks->split_program = program_of(ks, &ks->split, name, &lfuse__f32x3);
+    if (r->facts.info.kind != LFUSE_DEVICE_GPU) return;
+    class_of(&ks->f32, ta, tb, LFUSE_PRECISION_FULL);
+    ks->f32_program = program_of(ks, &ks->f32, "32x64x16:4x4:1:0", &lfuse__simt);
+}
+
+static void kernels_close(kernels *ks)
+{
+    ks->r->backend->program_destroy(ks->split_program);
+    if (ks->f32_program) ks->r->backend->program_destroy(ks->f32_program);
+}
+
+static void run(const kernels *ks, lfuse__bprogram *program, const sample *s, const problem *p)
+{
+    rig_buffer buffers[OPERANDS + 1];
+    memset(p->memory[OUT], 0xff, p->bytes[OUT]);
+    for (int j = 0; j < OPERANDS; j++) buffers[j] = (rig_buffer){p->memory[j], p->bytes[j], j == OUT};
+    rig_run_product(ks->r, program, &s->k, &p->g, buffers, 1, ks->what);
+}
+
+/* The result, whose memory the caller frees; there is nothing beside it. */
+static float *taken(const kernels *ks, const problem *p)
+{
+    const int64_t m = p->wide[A], n = p->wide[B], count = (int64_t)(p->bytes[OUT] / sizeof(float));
+    float *result = rig_memory((size_t)(m * n) * sizeof *result, 0);
+    uint32_t bits;
+    for (int64_t i = 0; i < m * n; i++) {
+        float *element = at(p, OUT, i / n, i % n);
+        result[i] = *element;
+        memset(element, 0xff, sizeof *element);
+    }
+    for (int64_t i = 0; i < count; i++) {
+        memcpy(&bits, p->memory[OUT] + i, sizeof bits);
+        ck_assert_msg(bits == 0xffffffff, "%s: element %lld beside the result was stored", ks->what, (long long)i);
+    }
+    return result;
+}
+
+static float *by_splitting(const kernels *ks, const problem *p)
+{
+    run(ks, ks->split_program, &ks->split, p);
+    return taken(ks, p);
+}
+
+/* The result of two launches, whose bits are the same. */
+static float *by_splitting_twice(const kernels *ks, const problem *p)
+{
+    float *first = by_splitting(ks, p), *second = by_splitting(ks, p);
+    ck_assert_msg(!memcmp(first, second, (size_t)(p->wide[A] * p->wide[B]) * sizeof *first),
+                  "%s: the second launch has other bits", ks->what);
+    free(second);
+    return first;
+}
+
+static float chain(const problem *p, int64_t i, int64_t j)
+{
+    float sum = 0;
+    for (int64_t l = 0; l < p->k; l++) sum = fmaf(*at(p, A, i, l), *at(p, B, j, l), sum);
+    return sum;
+}
+
+static float *in_f32(const kernels *ks, const problem *p)
+{
+    if (ks->f32_program) {
+        run(ks, ks->f32_program, &ks->f32, p);
+        return taken(ks, p);
+    }
+    const int64_t m = p->wide[A], n = p->wide[B];
+    float *result = rig_memory((size_t)(m * n) * sizeof *result, 0);
+    for (int64_t i = 0; i < m * n; i++) result[i] = chain(p, i / n, i % n);
+    return result;
+}
+
+/* ---- elements ---- */
+
+static double uniform(uint64_t *state)
+{
+    return (double)(host_random(state) >> 11) * 0x1p-53;
+}
+
+static double normal(uint64_t *state)
+{
+    const double radius = sqrt(-2 * log(1 - uniform(state)));
+    return radius * cos(6.283185307179586 * uniform(state));
+}
+
+static int exponent(uint64_t *state, int most)
+{
+    return (int)(host_random(state) % (uint64_t)(2 * most + 1)) - most;
+}
+
+/* Sets elements x[k] of one row of A, or column of B, number i. */
+typedef void filler(float *x, int64_t k, int operand, int64_t i, uint64_t *state);
+
+static void fill_normal(float *x, int64_t k, int operand, int64_t i, uint64_t *state)
+{
+    (void)operand, (void)i;
+    for (int64_t l = 0; l < k; l++) x[l] = (float)normal(state);
+}
+
+static void scaled(float *x, int64_t k, int by, uint64_t *state)
+{
+    for (int64_t l = 0; l < k; l++) x[l] = (float)ldexp(normal(state), by);
+}
+
+static void fill_uniform(float *x, int64_t k, int operand, int64_t i, uint64_t *state)
+{
+    (void)operand, (void)i;
+    for (int64_t l = 0; l < k; l++) x[l] = (float)uniform(state);
+}
+
+/* The low words, 2^-12, are all of one sign. */
+static void fill_alike(float *x, int64_t k, int operand, int64_t i, uint64_t *state)
+{
+    (void)operand, (void)i, (void)state;
+    for (int64_t l = 0; l < k; l++) x[l] = 1 + 0x1p-12f;
+}
+
+static void fill_scaled(float *x, int64_t k, int operand, int64_t i, uint64_t *state)
+{
+    (void)operand, (void)i;
+    scaled(x, k, exponent(state, 60), state);
+}
+
+/* Elements near the largest numbers times others near the smallest normal ones. */
+static void fill_far(float *x, int64_t k, int operand, int64_t i, uint64_t *state)
+{
+    (void)i;
+    scaled(x, k, operand == A ? 124 : -118, state);
+}
+
+static void fill_subnormal(float *x, int64_t k, int operand, int64_t i, uint64_t *state)
+{
+    (void)i;
+    scaled(x, k, operand == A ? -130 : 60, state);
+}
+
+/* Results are small, subnormal and 0. */
+static void fill_vanishing(float *x, int64_t k, int operand, int64_t i, uint64_t *state)
+{
+    (void)operand;
+    scaled(x, k, i % 7 == 0 ? -140 : -50 - (int)(i % 29), state);
+}
+
+static void fill_huge(float *x, int64_t k, int operand, int64_t i, uint64_t *state)
+{
+    fill_normal(x, k, operand, i, state);
+    if (operand == A) x[host_random(state) % (uint64_t)k] *= 0x1p20f;
+}
+
+static void fill_zeros(float *x, int64_t k, int operand, int64_t i, uint64_t *state)
+{
+    if (i % 3) fill_normal(x, k, operand, i, state);
+    else memset(x, 0, (size_t)k * sizeof *x);
+}
+
+static void spread(float *x, int64_t k, int most, uint64_t *state)
+{
+    for (int64_t l = 0; l < k; l++) x[l] = (float)ldexp(normal(state), exponent(state, most));
+}
+
+static void fill_spread(float *x, int64_t k, int operand, int64_t i, uint64_t *state)
+{
+    (void)operand, (void)i;
+    spread(x, k, 15, state);
+}
+
+static void fill_of_all_sizes(float *x, int64_t k, int operand, int64_t i, uint64_t *state)
+{
+    (void)operand, (void)i;
+    spread(x, k, 60, state);
+}
+
+static void fill_cancelling(float *x, int64_t k, int operand, int64_t i, uint64_t *state)
+{
+    fill_normal(x, k, operand, i, state);
+    for (int64_t l = 1; l < k; l += 2)
+        x[l] = operand == A ? -x[l - 1] * (float)(1 + 0x1p-20 * uniform(state)) : x[l - 1];
+}
+
+/* From which k on errors are compared with those in f32. 0: the bound alone is held. */
+static const struct kind {
+    const char *name;
+    filler *fill;
+    int64_t compared;
+    bool lossy; /* what splitting loses is granted beside the error in f32 */
+} kinds[] = {
+    {"normal", fill_normal, COMPARED, false}, {"uniform", fill_uniform, 512, false},
+    {"alike", fill_alike, COMPARED, false}, {"rows and columns scaled", fill_scaled, COMPARED, false},
+    {"far", fill_far, COMPARED, false}, {"subnormal", fill_subnormal, COMPARED, false},
+    {"one huge element", fill_huge, COMPARED, false}, {"rows of zeros", fill_zeros, COMPARED, false},
+    {"elements of many sizes", fill_spread, 512, false}, {"neighbours cancel", fill_cancelling, COMPARED, true},
+    {"vanishing", fill_vanishing, 0, false}, {"elements of all sizes", fill_of_all_sizes, 0, false},
+};
+enum { KINDS = sizeof kinds / sizeof *kinds };
+
+static void fill_problem(const problem *p, filler *fill, uint64_t seed)
+{
+    float *x = rig_memory((size_t)p->k * sizeof *x, 0);
+    for (int j = A; j <= B; j++)
+        for (int64_t i = 0; i < p->wide[j]; i++) {
+            fill(x, p->k, j, i, &seed);
+            for (int64_t l = 0; l < p->k; l++) *at(p, j, i, l) = x[l];
+        }
+    free(x);
+}
+
+/* ---- errors ---- */
+
+/* All rows of A, or columns of B, along k. */
+typedef struct side {
+    double *x, *norm, *sum, *most;
+} side;
+
+static side side_of(const problem *p, int operand)
+{
+    const int64_t count = p->wide[operand], k = p->k;
+    side s = {.x = rig_memory((size_t)(count * k) * sizeof(double), 0)};
+    s.norm = rig_memory((size_t)count * sizeof(double), 0);
+    s.sum = rig_memory((size_t)count * sizeof(double), 0);
+    s.most = rig_memory((size_t)count * sizeof(double), 0);
+    for (int64_t i = 0; i < count; i++) {
+        for (int64_t l = 0; l < k; l++) {
+            const double x = s.x[i * k + l] = *at(p, operand, i, l);
+            s.norm[i] += x * x, s.sum[i] += fabs(x), s.most[i] = fmax(s.most[i], fabs(x));
+        }
+        s.norm[i] = sqrt(s.norm[i]);
+    }
+    return s;
+}
+
+static void side_free(side *s)
+{
+    free(s->x), free(s->norm), free(s->sum), free(s->most);
+}
+
+/* In the units that the head of this file names: means are roots of mean squares. */
+typedef struct errors {
+    double mean, most, row, column; /* the last two: of the row and the column with the largest mean, by norms */
+    double *by_row, *by_column;     /* sums of squares */
+} errors;
+
+static void errors_add(errors *e, int64_t i, int64_t j, double by_size, double by_norms)
+{
+    e->mean += by_size * by_size;
+    e->most = fmax(e->most, by_size);
+    e->by_row[i] += by_norms * by_norms;
+    e->by_column[j] += by_norms * by_norms;
+}
+
+static void errors_open(errors *e, int64_t m, int64_t n)
+{
+    *e = (errors){.by_row = rig_memory((size_t)m * sizeof(double), 0),
+                  .by_column = rig_memory((size_t)n * sizeof(double), 0)};
+}
+
+static void errors_close(errors *e, int64_t m, int64_t n)
+{
+    e->mean = sqrt(e->mean / (double)(m * n));
+    for (int64_t i = 0; i < m; i++) e->row = fmax(e->row, sqrt(e->by_row[i] / (double)n));
+    for (int64_t j = 0; j < n; j++) e->column = fmax(e->column, sqrt(e->by_column[j] / (double)m));
+    free(e->by_row), free(e->by_column);
+}
+
+/*
+ * Of one element: what lfuse(7) says that it may be off by. `size` is sum |a| |b|. The last is the smallest number of
+ * f32, to a multiple of which a subnormal result is rounded.
+ */
+static double bound(int64_t k, double size, const side *a, int64_t i, const side *b, int64_t j)
+{
+    const double small = 0x1p-38 * (a->most[i] * b->sum[j] + b->most[j] * a->sum[i]);
+    return fmax(10, 4 * sqrt((double)k + 2)) * u * size + small + (size > 0 ? 0x1p-149 : 0);
+}
+
+static void check_kind(const kernels *ks, const problem *p, const struct kind *kind)
+{
+    const int64_t m = p->wide[A], n = p->wide[B], k = p->k;
+    const bool compared = kind->compared && k >= kind->compared;
+    float *split = ks->all ? by_splitting_twice(ks, p) : by_splitting(ks, p);
+    float *f32 = compared ? in_f32(ks, p) : NULL;
+    side a = side_of(p, A), b = side_of(p, B);
+    double lost = 0; /* by splitting: a mean square */
+    errors e, of_f32;
+    errors_open(&e, m, n);
+    errors_open(&of_f32, m, n);
+    for (int64_t i = 0; i < m; i++)
+        for (int64_t j = 0; j < n; j++) {
+            double exact = 0, size = 0, squares = 0;
+            for (int64_t l = 0; l < k; l++) {
+                const double x = a.x[i * k + l] * b.x[j * k + l];
+                exact += x, size += fabs(x), squares += x * x;
+            }
+            const double error = fabs(split[i * n + j] - exact), most = bound(k, size, &a, i, &b, j);
+            ck_assert_msg(error <= most, "%s, %s, k %lld: %g at %lld, %lld, expected %.9g within %g", ks->what,
+                          kind->name, (long long)k, (double)split[i * n + j], (long long)i, (long long)j, exact, most);
+            if (!compared || size == 0) continue;
+            const double norms = u * a.norm[i] * b.norm[j];
+            errors_add(&e, i, j, error / (u * size), error / norms);
+            const double theirs = fabs(f32[i * n + j] - exact);
+            errors_add(&of_f32, i, j, theirs / (u * size), theirs / norms);
+            lost += 4 * squares / (size * size); /* the root of 4 u^2 is what splitting loses of a product on average */
+        }
+    errors_close(&e, m, n);
+    errors_close(&of_f32, m, n);
+    if (compared && kind->lossy) {
+        const double mean = sqrt(of_f32.mean * of_f32.mean + lost / (double)(m * n));
+        ck_assert_msg(e.mean <= mean, "%s, %s, k %lld: errors of %g u, expected %g", ks->what, kind->name,
+                      (long long)k, e.mean, mean);
+    } else if (compared) {
+        ck_assert_msg(e.mean <= of_f32.mean && e.most <= 1.5 * of_f32.most && e.row <= of_f32.row &&
+                      e.column <= of_f32.column, "%s, %s, k %lld: errors of %g u, at most %g, by row %g, by column %g; "
+                      "in f32 %g, %g, %g, %g", ks->what, kind->name, (long long)k, e.mean, e.most, e.row, e.column,
+                      of_f32.mean, of_f32.most, of_f32.row, of_f32.column);
+    }
+    side_free(&a), side_free(&b);
+    free(split), free(f32);
+}
+
+static void case_kind(const kernels *ks, int i, int64_t m, int64_t n, int64_t k)
+{
+    problem p;
+    problem_open(&p, &ks->split.k.product, (int64_t[]){m, n, k}, i % 2 ? 0 : 4, 0);
+    fill_problem(&p, kinds[i].fill, (uint64_t)(i * 10000 + k));
+    check_kind(ks, &p, &kinds[i]);
+    problem_close(&p);
+}
+
+/* Each kind with each length in one of the four ways of storing operands, or in all. */
+static void case_kinds(const kernels *ks, int way)
+{
+    static const int64_t lengths[] = {1, 63, 65, 200, 512, 2048, 8192};
+    for (int i = 0; i < KINDS; i++)
+        for (int at = 0; at < (test_all() ? 7 : 6) && ks->all; at++)
+            if (test_all() || (i + at) % 4 == way) case_kind(ks, i, 256, 192, lengths[at]);
+    for (int i = 0; i < KINDS && !ks->all; i++) {
+        if ((i + 1) % 4 == way) case_kind(ks, i, 40, 72, lengths[i % 3]);
+        if (i % 4 == way) case_kind(ks, i, 40, 72, kinds[i].compared ? kinds[i].compared : COMPARED);
+    }
+}
+
+/* ---- exact products ---- */
+
+/* Integers of up to 11 bits, which a high word holds; sums of k products stay below 2^24. */
+static void fill_integers(float *x, int64_t k, int operand, int64_t i, uint64_t *state)
+{
+    const int most = operand == A || k <= 4 ? 2047 : k < 1024 ? 7 : 0;
+    (void)i;
+    for (int64_t l = 0; l < k; l++) x[l] = (float)exponent(state, most);
+}
+
+/* Integers of 22 bits, which two words hold, times those of the identity: a wrong place is a wrong integer. */
+static void fill_wide(float *x, int64_t k, int operand, int64_t i, uint64_t *state)
+{
+    for (int64_t l = 0; l < k; l++) x[l] = operand == A ? (float)exponent(state, (1 << 22) - 1) : (float)(l == i);
+}
+
+/* The same with the operands exchanged. */
+static void fill_wide_b(float *x, int64_t k, int operand, int64_t i, uint64_t *state)
+{
+    fill_wide(x, k, A + B - operand, i, state);
+}
+
+static void case_exact(const kernels *ks, int way)
+{
+    static const struct { int64_t sizes[3]; int pad, offset; } all[] = {
+        {{40, 72, 200}, 0, 0}, {{130, 70, 65}, 1, 1}, {{129, 66, 63}, 3, 0}, {{64, 132, 96}, 4, 1}, {{5, 7, 1}, 1, 0},
+        {{3, 130, 4}, 2, 3},
+    };
+    static filler *const fills[] = {fill_integers, fill_wide, fill_wide_b};
+    for (int i = 0; i < (int)(sizeof all / sizeof *all); i++)
+        for (int f = 0; f < 3; f++) {
+            problem p;
+            if (!ks->all && ((i + way) % 2 || f != (i + way) / 2 % 3)) continue;
+            problem_open(&p, &ks->split.k.product, all[i].sizes, all[i].pad, all[i].offset);
+            fill_problem(&p, fills[f], (uint64_t)i + 1);
+            float *split = i % 4 == way ? by_splitting_twice(ks, &p) : by_splitting(ks, &p);
+            for (int64_t e = 0; e < p.wide[A] * p.wide[B]; e++) {
+                const int64_t row = e / p.wide[B], column = e % p.wide[B];
+                double exact = 0;
+                for (int64_t l = 0; l < p.k; l++) exact += (double)*at(&p, A, row, l) * *at(&p, B, column, l);
+                ck_assert_msg(split[e] == exact, "%s, integers %d, %d: %.9g at %lld, %lld, expected %.9g", ks->what, i,
+                              f, (double)split[e], (long long)row, (long long)column, exact);
+            }
+            free(split);
+            problem_close(&p);
+        }
+}
+
+/* ---- infinities and NaNs ---- */
+
+static const char *sort_of(float x)
+{
+    return isnan(x) ? "NaN" : isinf(x) ? x > 0 ? "infinity" : "-infinity" : "finite";
+}
+
+/*
+ * An infinity in a row of A, one in another row where B has a 0, one in a column of B and a NaN in another column reach
+ * what they reach in f32. The other elements have the bits that they have without them.
+ */
+static void case_not_finite(const kernels *ks)
+{
+    enum { ROW = 3, ZERO_ROW = 37, COLUMN = 41, NAN_COLUMN = 8, PLACE = 70, ZERO_PLACE = 7 };
+    const int64_t m = 40, n = 72;
+    problem p;
+    problem_open(&p, &ks->split.k.product, (int64_t[]){m, n, 72}, 1, 0);
+    fill_problem(&p, fill_normal, 1);
+    *at(&p, A, ROW, PLACE) = *at(&p, A, ZERO_ROW, ZERO_PLACE) = 1;
+    *at(&p, B, COLUMN, PLACE) = *at(&p, B, NAN_COLUMN, PLACE) = 1;
+    for (int64_t j = 0; j < n; j += 5) *at(&p, B, j, ZERO_PLACE) = 0;
+    float *finite = by_splitting(ks, &p);
+    *at(&p, A, ROW, PLACE) = INFINITY, *at(&p, A, ZERO_ROW, ZERO_PLACE) = -INFINITY;
+    *at(&p, B, COLUMN, PLACE) = INFINITY, *at(&p, B, NAN_COLUMN, PLACE) = NAN;
+    float *split = by_splitting(ks, &p);
+    for (int64_t i = 0; i < m; i++)
+        for (int64_t j = 0; j < n; j++) {
+            const float x = split[i * n + j], expected = chain(&p, i, j);
+            ck_assert_msg(sort_of(x) == sort_of(expected), "%s: %g at %lld, %lld, expected %s", ks->what, (double)x,
+                          (long long)i, (long long)j, sort_of(expected));
+            ck_assert_msg(!isfinite(x) || !memcmp(&x, &finite[i * n + j], sizeof x), "%s: %g at %lld, %lld, without "
+                          "infinities %g", ks->what, (double)x, (long long)i, (long long)j,
+                          (double)finite[i * n + j]);
+        }
+    free(finite), free(split);
+    problem_close(&p);
+}
+
+void case_split(rig *r)
+{
+    const lfuse__matmul_desc desc = {.types = {LFUSE_F32, LFUSE_F32}, .result = LFUSE_F32,
+                                     .precision = LFUSE_PRECISION_F32X3};
+    if (lfuse__solver_declines(&lfuse__f32x3, &r->facts, &desc)) return;
+    for (int way = 0; way < 4; way++) {
+        kernels ks;
+        kernels_open(&ks, r, way & 1, way >> 1);
+        case_exact(&ks, way);
+        case_not_finite(&ks);
+        case_kinds(&ks, way);
+        kernels_close(&ks);
+    }
+}
