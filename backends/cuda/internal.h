@@ -239,7 +239,8 @@ lfuse_status lfuse__cu_program_binary(lfuse__bprogram *program, lfuse__strbuf *b
 void lfuse__cu_program_destroy(lfuse__bprogram *program);
 
 /* A fact of devices with lfuse__cu.TensorMapEncodeTiled. */
-bool lfuse__cu_tensor_map(lfuse__bdevice *dev, const lfuse__tensor_boxes *of, uint64_t map[LFUSE__TENSOR_MAP_WORDS]);
+lfuse_status lfuse__cu_tensor_map(lfuse__bdevice *dev, const lfuse__tensor_boxes *of,
+                                  uint64_t map[LFUSE__TENSOR_MAP_WORDS], bool *made);
 lfuse_status lfuse__cu_kernel_create(lfuse__bprogram *program, const char *name, lfuse__bkernel **kernel);
 void lfuse__cu_kernel_destroy(lfuse__bkernel *kernel);
 lfuse_status lfuse__cu_launch(lfuse__bstream *s, lfuse__bkernel *kernel, const lfuse__launch_args *launch);

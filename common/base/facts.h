@@ -24,12 +24,11 @@ enum { LFUSE__VENDOR_NVIDIA = 0x10de };
 enum { LFUSE__TENSOR_MAP_WORDS = 16 /* of 64 bits, which lie at a multiple of 64 bytes */ };
 
 /*
- * A matrix in memory, of lines of `line` elements each, and the boxes in which kernels copy it: so many elements of so
- * many lines, 128 bytes of each line.
+ * A matrix of 16-bit elements in memory, of lines of `line` elements each, and the boxes in which kernels copy it: 64
+ * elements of so many lines.
  */
 typedef struct lfuse__tensor_boxes {
     uint64_t address;
-    unsigned bytes;        /* of an element */
     uint64_t line, lines;
     uint64_t apart;        /* bytes from one line to the next */
     unsigned box_lines;
@@ -60,11 +59,11 @@ typedef struct lfuse__facts {
     bool wgmma;             /* tensor cores, for products by four teams of 32 together, that read their operands from
                                local memory: backends/nvidia.k has WGMMA */
     /*
-     * Makes the tensor map, an argument of kernels that copy boxes (backends/nvidia.k has BOX_COPY). Returns false
-     * where the device has no such map of the matrix. `dev` is facts.maps_of. NULL: it has none at all.
+     * Makes the tensor map, an argument of kernels that copy boxes (backends/nvidia.k has BOX_COPY). *made: false where
+     * the device has no such map of the matrix. `dev` is facts.maps_of. NULL: it has none at all.
      */
-    bool (*tensor_map)(struct lfuse__bdevice *dev, const lfuse__tensor_boxes *of,
-                       uint64_t map[LFUSE__TENSOR_MAP_WORDS]);
+    lfuse_status (*tensor_map)(struct lfuse__bdevice *dev, const lfuse__tensor_boxes *of,
+                               uint64_t map[LFUSE__TENSOR_MAP_WORDS], bool *made);
     struct lfuse__bdevice *maps_of; /* the device that is open; NULL: it is only described */
     uint64_t dynamic_local_bytes; /* of a group, that a launch can ask for (local_bytes); 0: none */
     bool steps;             /* prelude.k has STEPS_f32: the loads from local memory and the fused multiply-adds of one

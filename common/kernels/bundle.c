@@ -73,6 +73,8 @@ static lfuse_status parts_check(int nparts, const lfuse__bundle_part *parts)
     for (int i = 0; i < nparts; i++) {
         if (parts[i].members < 1)
             return lfuse__error(LFUSE_ERR_INVALID, "part %d of a bundle has %d members", i, parts[i].members);
+        if (lfuse__family_local_bytes(&parts[i].k))
+            return lfuse__error(LFUSE_ERR_UNSUPPORTED, "part %d of a bundle has dynamic local memory", i);
         if (lfuse__bundle_class_words(&parts[i].k) > LFUSE__MAX_WORDS)
             return lfuse__error(LFUSE_ERR_UNSUPPORTED, "part %d of a bundle takes %d argument words", i,
                                 lfuse__bundle_class_words(&parts[i].k));

@@ -20,6 +20,7 @@ enum {
     SPLITTERS = 512,               /* work-items of a group that splits */
     WORDS_BYTES = 2 * 2,           /* of the two words of an element */
     FACTOR = 4,                    /* bytes */
+    LEAST_K = 256,                 /* in shorter sums the errors of words are larger than those of sums in f32 */
     LOCAL_OF_ALL = 226 * 1024
 };
 
@@ -208,6 +209,7 @@ static const char *declines(const lfuse__facts *facts, const lfuse__matmul_desc 
     if (desc->list) return "it takes no lists";
     if (desc->batched) return "it takes no batches";
     if (desc->column_sums) return "it does not sum columns";
+    if (desc->high.m && desc->high.k < LEAST_K) return "its sums are to be longer";
     return desc->prologue ? "its operands have to lie in memory" : NULL;
 }
 
@@ -223,13 +225,10 @@ static const lfuse__tile_shape shapes[] = {
     {128, 64, LFUSE__WGMMA_DEPTH, 2, 16, 1, 3, 1, 300, 400},
 };
 
-/* Of few products the errors of the words would be larger than those of sums in f32, and little is gained. */
 static bool suits(const lfuse__product_class *p, const int64_t *extents)
 {
-    const int64_t least_k = 256;
-
     (void)p;
-    return extents[2] >= least_k;
+    return extents[2] >= LEAST_K;
 }
 
 static const lfuse__tile_traits traits = {

@@ -113,6 +113,7 @@ static void add_parameters(const lfuse__tiles *t, const char *name, lfuse__param
     };
 
     for (size_t i = 0; i < sizeof common / sizeof *common && own < most; i++) all[own++] = common[i];
+    all[own - 1].name = NULL; /* also where there is no room: then the text has an #error for what is missing */
 }
 
 static void add_places(lfuse__text_place *all, int own, int most)
@@ -130,6 +131,7 @@ static void add_places(lfuse__text_place *all, int own, int most)
     };
 
     for (size_t i = 0; i < sizeof common / sizeof *common && own < most; i++) all[own++] = common[i];
+    all[own - 1].name = NULL; /* also where there is no room: then the text has an #error for what is missing */
 }
 
 void lfuse__mma_put_text(const lfuse__tiles *t, int indent, const char *name, const char *text,

@@ -92,7 +92,7 @@ lfuse_status lfuse__matmul_choose(const lfuse__facts *facts, const lfuse__matmul
  * Lists the classes that lfuse__matmul_choose may complete *c to for extents within the bounds, as many as there is
  * room for in classes[LFUSE__MATMUL_CLASSES]. Returns how many; 0: nobody computes such products.
  */
-enum { LFUSE__MATMUL_CLASSES = 16 };
+enum { LFUSE__MATMUL_CLASSES = 24 };
 int lfuse__matmul_classes(const lfuse__facts *facts, const int64_t *low, const int64_t *high,
                           const lfuse__kernel_class *c, lfuse__kernel_class *classes);
 /*

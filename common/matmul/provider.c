@@ -118,10 +118,10 @@ static lfuse__computes provider(const lfuse__facts *facts, const lfuse__matmul_d
 
 /* ---- what the planner is told ---- */
 
-bool lfuse__matmul_splits(const lfuse__facts *facts)
+bool lfuse__matmul_splits(const lfuse__facts *facts, const lfuse__matmul_desc *desc)
 {
     for (int i = 0; lfuse__solvers[i]; i++)
-        if (lfuse__solvers[i]->splits && lfuse__solvers[i]->runs_on(facts)) return true;
+        if (lfuse__solvers[i]->splits && lfuse__solver_takes(lfuse__solvers[i], facts, desc)) return true;
     return false;
 }
 

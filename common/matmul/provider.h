@@ -15,8 +15,8 @@ bool lfuse__tiles_fit(const lfuse__facts *facts);
 /* Returns whether the vendor's product, where there is one, is taken for faster; `type`: of the operands. */
 bool lfuse__vendor_is_faster(const lfuse__facts *facts, lfuse_type type, const lfuse__matmul_sizes *size);
 
-/* Returns whether a solver computes products of f32 from split operands on the device, faster than in f32. */
-bool lfuse__matmul_splits(const lfuse__facts *facts);
+/* Returns whether a solver computes the product from split operands on the device. */
+bool lfuse__matmul_splits(const lfuse__facts *facts, const lfuse__matmul_desc *desc);
 
 /* What the planner is told; lfuse__plan_make is given it. */
 extern const lfuse__matmul_advice lfuse__products_advice;

@@ -3,6 +3,8 @@
  * Products of f16 and bf16 on Hopper, whose operands come into local memory by tensor maps (TMA): text/gemm_pipeline.k
  * with the parts of text/gemm_tma.k.
  */
+#include <string.h>
+
 #include "common/base/error.h"
 #include "common/matmul/mma.h"
 #include "common/matmul/provider.h"
@@ -45,20 +47,20 @@ static void put_kernel(const lfuse__tiles *t, const char *name)
 
 /* ---- sizes ---- */
 
-/* Makes the tensor map of an operand, boxes of 64 elements by as many lines as a k-tile has; false: there is none. */
-static bool make_map(const lfuse__kernel_class *c, const lfuse__facts *facts, const lfuse__geometry *g, int operand,
-                     uint64_t *map)
+/* Makes the tensor map of an operand, boxes of 64 elements by as many lines as a k-tile has. */
+static lfuse_status make_map(const lfuse__kernel_class *c, const lfuse__facts *facts, const lfuse__geometry *g,
+                             int operand, uint64_t *map, bool *made)
 {
     const lfuse__product_class *p = &c->product;
     const bool along = lfuse__is_k_contiguous(p, operand);
     const uint64_t outer = (uint64_t)g->extents[operand], k = (uint64_t)g->extents[2];
     const int width = operand == LFUSE__PRODUCT_A ? p->rows : p->columns;
     const lfuse__tensor_boxes of = {
-        .address = g->addresses[operand], .bytes = 2, .line = along ? k : outer, .lines = along ? outer : k,
+        .address = g->addresses[operand], .line = along ? k : outer, .lines = along ? outer : k,
         .apart = (uint64_t)g->strides[operand][0] * 2, .box_lines = (unsigned)(along ? width : p->depth),
     };
 
-    return of.line && of.lines && facts->tensor_map(facts->maps_of, &of, map);
+    return facts->tensor_map(facts->maps_of, &of, map, made);
 }
 
 /* Where an operand has no map, both are copied element by element. */
@@ -67,14 +69,16 @@ static lfuse_status pack(const lfuse__kernel_class *c, const lfuse__facts *facts
 {
     enum { BOTH = 1 << LFUSE__PRODUCT_A | 1 << LFUSE__PRODUCT_B };
     lfuse__product_layout l;
+    bool mapped;
 
     LFUSE__TRY(lfuse__tiles_pack(c, facts, g, packed));
     lfuse__product_layout_make(c, &l);
-    uint64_t *const vectors = &packed->words[l.own + LFUSE__TILES_VECTORS];
-    for (int i = LFUSE__PRODUCT_A; i <= LFUSE__PRODUCT_B; i++) {
-        uint64_t *map = packed->words + lfuse__tiles_map(&l, i);
-        if ((*vectors & BOTH) != BOTH || !make_map(c, facts, g, i, map)) *vectors &= ~(uint64_t)BOTH;
-    }
+    uint64_t *const own = packed->words + l.own, *const maps = packed->words + lfuse__tiles_map(&l, 0);
+    memset(own + LFUSE__TILES_OWN, 0, (size_t)(packed->words + packed->nwords - own - LFUSE__TILES_OWN) * sizeof *own);
+    mapped = (own[LFUSE__TILES_VECTORS] & BOTH) == BOTH && g->extents[2] > 0;
+    for (int i = LFUSE__PRODUCT_A; i <= LFUSE__PRODUCT_B && mapped; i++)
+        LFUSE__TRY(make_map(c, facts, g, i, maps + i * LFUSE__TENSOR_MAP_WORDS, &mapped));
+    if (!mapped) own[LFUSE__TILES_VECTORS] &= ~(uint64_t)BOTH;
     return lfuse__pipeline_launch(c, facts, g, packed);
 }
 

@@ -78,8 +78,8 @@ typedef struct lfuse__matmul_advice {
     bool (*has_tiles)(const lfuse__facts *facts);
     /* Whether a vendor's library multiplies matrices there too, and either may be the faster one. */
     bool (*compete)(const lfuse__facts *facts);
-    /* Whether f32 products are faster from split operands there (F32X3). */
-    bool (*splits)(const lfuse__facts *facts);
+    /* Whether some solver computes this product of F32X3 from split operands there. */
+    bool (*splits)(const lfuse__facts *facts, const lfuse__matmul_desc *desc);
     /* Whether products that follow each other can be one launch on the device. */
     bool (*has_networks)(const lfuse__facts *facts);
     /* Returns NULL where the solver may compute the product on some device; else why it does not, a static string. */

@@ -45,39 +45,40 @@ bool lfuse__draft_frozen(const lfuse__draft *d, int32_t matmul, int i)
     return lfuse__draft_node(d, base)->kind == LFUSE__FROZEN || d->nodes[base].prepared;
 }
 
-/* A product of two matrices of f32: batches and lists are not split. */
-static bool is_of_f32(const lfuse__draft *d, const lfuse__node *n)
+/*
+ * What is asked for but that operands are split where a solver does so alone. A vendor's library that is asked for
+ * multiplies f32, which F32X3 leaves open.
+ */
+static lfuse_precision settle(const lfuse__draft *d, lfuse_precision asked, const lfuse__matmul_desc *desc)
 {
-    return !n->list && n->rank == 2 && n->type == LFUSE_F32 && lfuse__draft_node(d, n->in[0])->type == LFUSE_F32 &&
-           lfuse__draft_node(d, n->in[1])->type == LFUSE_F32;
+    if (asked != LFUSE_PRECISION_F32X3) return asked;
+    return d->provider != LFUSE_PROVIDER_VENDOR && desc->result == LFUSE_F32 && d->advice->splits(d->facts, desc)
+               ? asked : LFUSE_PRECISION_FULL;
 }
 
-/* A vendor's library that is asked for multiplies f32, which F32X3 leaves open. */
 lfuse_precision lfuse__draft_precision(const lfuse__draft *d, int32_t matmul)
 {
-    const lfuse__node *n = lfuse__draft_node(d, matmul);
-    const lfuse_precision asked = n->op == LFUSE_PRECISION_FULL ? d->precision : (lfuse_precision)n->op;
+    lfuse__matmul_desc desc;
 
-    if (asked != LFUSE_PRECISION_F32X3) return asked;
-    if (d->provider == LFUSE_PROVIDER_VENDOR || !is_of_f32(d, n) || !d->advice->splits(d->facts))
-        return LFUSE_PRECISION_FULL;
-    return LFUSE_PRECISION_F32X3;
+    lfuse__draft_describe(d, matmul, &desc);
+    return desc.precision;
 }
 
 void lfuse__draft_describe(const lfuse__draft *d, int32_t matmul, lfuse__matmul_desc *desc)
 {
     const lfuse__node *n = lfuse__draft_node(d, matmul), *a = lfuse__draft_node(d, n->in[0]);
+    const lfuse_precision asked = n->op == LFUSE_PRECISION_FULL ? d->precision : (lfuse_precision)n->op;
     int i;
 
-    *desc = (lfuse__matmul_desc){ .result = (lfuse_type)n->type, .precision = lfuse__draft_precision(d, matmul),
-                                  .batched = n->rank > 2, .list = n->list, .prepared = d->nodes[matmul].prepared,
-                                  .provider = d->provider };
+    *desc = (lfuse__matmul_desc){ .result = (lfuse_type)n->type, .precision = asked, .batched = n->rank > 2,
+                                  .list = n->list, .prepared = d->nodes[matmul].prepared, .provider = d->provider };
     for (i = 0; i < 2; i++) {
         desc->types[i] = (lfuse_type)lfuse__draft_node(d, n->in[i])->type;
         desc->frozen[i] = !n->list && lfuse__draft_frozen(d, matmul, i);
     }
     if (!n->list) /* else each member has sizes of its own */
         lfuse__product_bounds(d->g, n->rank, n->shape, a->shape[a->rank - 1], &desc->low, &desc->high);
+    desc->precision = settle(d, asked, desc);
 }
 
 /* What is split is the library's own wherever it may be: no vendor gains by it. */

@@ -153,8 +153,12 @@ static lfuse_status find(lfuse_device *dev, lfuse_type type, bool may_measure, l
 static bool asks(const lfuse_graph *graph, const lfuse_plan_options *options, const lfuse__facts *facts,
                  lfuse_type type)
 {
+    const lfuse__matmul_desc split = { .types = { LFUSE_F32, LFUSE_F32 }, .result = LFUSE_F32,
+                                       .precision = LFUSE_PRECISION_F32X3 };
+
     if (type == LFUSE_F64 && !facts->info.f64) return false;
-    if (type == LFUSE_F32 && options->precision == LFUSE_PRECISION_F32X3 && lfuse__matmul_splits(facts)) return false;
+    if (type == LFUSE_F32 && options->precision == LFUSE_PRECISION_F32X3 && lfuse__matmul_splits(facts, &split))
+        return false;
     return lfuse__graph_multiplies(graph, type);
 }
 

@@ -95,24 +95,32 @@ TEST(test_facts)
 TEST(test_tensor_map)
 {
     lfuse__bdevice *dev = open_device(0);
-    lfuse__tensor_boxes of = { .address = 1 << 20, .bytes = 2, .line = 64, .lines = 8, .apart = 128, .box_lines = 64 };
+    lfuse__tensor_boxes of = { .address = 1 << 20, .line = 64, .lines = 8, .apart = 128, .box_lines = 64 };
     lfuse__facts facts;
     uint64_t map[LFUSE__TENSOR_MAP_WORDS];
     CUcontext current;
+    bool made;
     OK(cuda->describe(0, &facts));
     ck_assert_ptr_null(facts.maps_of);
     OK(cuda->facts(dev, &facts));
     ck_assert_ptr_eq(facts.maps_of, dev);
     lfuse__cu.CtxGetCurrent(&current);
     ck_assert_ptr_null(current);
-    ck_assert(facts.tensor_map(dev, &of, map));
+    OK(facts.tensor_map(dev, &of, map, &made));
+    ck_assert(made);
     ck_assert_uint_eq(map[0], of.address);
     lfuse__cu.CtxGetCurrent(&current);
     ck_assert_ptr_null(current);
     of.address += 2;
-    ck_assert(!facts.tensor_map(dev, &of, map));
+    OK(facts.tensor_map(dev, &of, map, &made));
+    ck_assert(!made);
     of.address -= 2, of.apart = 120;
-    ck_assert(!facts.tensor_map(dev, &of, map));
+    OK(facts.tensor_map(dev, &of, map, &made));
+    ck_assert(!made);
+    arrange("cuTensorMapEncodeTiled:1:2");
+    FAILS(LFUSE_ERR_DEVICE_MEMORY, facts.tensor_map(dev, &of, map, &made));
+    ck_says("cuTensorMapEncodeTiled of 8 x 64");
+    arrange("");
 }
 
 TEST(test_adopt)

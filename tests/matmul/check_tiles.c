@@ -315,11 +315,13 @@ TEST(warpgroups)
     ck_assert(on_units(&facts, LFUSE_F16, false, 4096, 4096, 4096));
 }
 
-static bool some_map(struct lfuse__bdevice *dev, const lfuse__tensor_boxes *of, uint64_t map[LFUSE__TENSOR_MAP_WORDS])
+static lfuse_status some_map(struct lfuse__bdevice *dev, const lfuse__tensor_boxes *of,
+                             uint64_t map[LFUSE__TENSOR_MAP_WORDS], bool *made)
 {
-    (void)dev;
+    if (dev) return lfuse__error(LFUSE_ERR_DEVICE, "lost");
     map[0] = of->address;
-    return of->address % 16 == 0;
+    *made = of->address % 16 == 0;
+    return LFUSE_OK;
 }
 
 /* Where there are tensor maps, whole products are copied by them; parts of k, batches and column sums are not. */
@@ -350,6 +352,9 @@ TEST(maps)
         g.addresses[LFUSE__PRODUCT_B] += 2;
         OK(lfuse__product_pack(&c, &facts, &g, &packed));
         ck_assert_uint_eq(packed.words[l.own + LFUSE__TILES_VECTORS] & 3, 0);
+        g.addresses[LFUSE__PRODUCT_B] -= 2, facts.maps_of = (struct lfuse__bdevice *)&g;
+        ck_assert_int_eq(lfuse__product_pack(&c, &facts, &g, &packed), LFUSE_ERR_DEVICE);
+        facts.maps_of = NULL;
     }
     class_of(&c, LFUSE_F16);
     OK(choose(&facts, (int64_t[]){256, 256, 65536}, false, &c));
@@ -390,17 +395,24 @@ TEST(warpgroups_of_any_size)
     const int64_t few[] = {1, 1, 1}, many[] = {100000, 100000, 100000};
     lfuse__kernel_class c, all[LFUSE__MATMUL_CLASSES];
     lfuse__facts facts = facts_of(LFUSE__PRODUCTS_TUNED);
-    int of_each[2] = {0, 0};
+    int of_each[3] = {0, 0, 0};
     facts.tensor_cores = facts.wgmma = true;
-    facts.dynamic_local_bytes = 227 * 1024;
+    facts.dynamic_local_bytes = 227 * 1024, facts.tensor_map = some_map;
     class_of(&c, LFUSE_F16);
     const int count = lfuse__matmul_classes(&facts, few, many, &c, all);
     ck_assert_int_lt(count, LFUSE__MATMUL_CLASSES);
     for (int i = 0; i < count; i++) {
         of_each[0] += all[i].product.solver == &lfuse__mma;
         of_each[1] += all[i].product.solver == &lfuse__wgmma;
+        of_each[2] += all[i].product.solver == &lfuse__tma;
     }
-    ck_assert(of_each[0] > 0 && of_each[1] > 0);
+    ck_assert(of_each[0] > 0 && of_each[1] > 0 && of_each[2] > 0);
+    class_of(&c, LFUSE_F32);
+    c.product.precision = LFUSE_PRECISION_F32X3;
+    const int splitting = lfuse__matmul_classes(&facts, few, many, &c, all);
+    ck_assert_int_lt(splitting, LFUSE__MATMUL_CLASSES);
+    for (int i = 0; i < splitting; i++) of_each[0] = all[i].product.solver == &lfuse__f32x3 ? -1 : of_each[0];
+    ck_assert_int_eq(of_each[0], -1);
 }
 
 /* Vectors of 16 bytes: 8 elements, of leading dimensions, of addresses, of a batch's distances. */

@@ -14,10 +14,10 @@ lfuse_strassen rig_strassen;
 lfuse_precision rig_precision;
 bool rig_splits;
 
-static bool splits(const lfuse__facts *facts)
+static bool splits(const lfuse__facts *facts, const lfuse__matmul_desc *desc)
 {
     (void)facts;
-    return rig_splits;
+    return rig_splits && desc->types[0] == LFUSE_F32 && desc->types[1] == LFUSE_F32 && !desc->batched && !desc->list;
 }
 
 void rig_setup(void)

@@ -96,11 +96,11 @@ static void refused(lfuse_precision precision)
     ck_assert_ptr_null(plan);
 }
 
-/* What is split is exact to 22 bits, as such numbers are. Other precisions are those of a product. */
+/* Devices that split nothing compute in f32 what may be split. Other precisions are those of a product. */
 TEST(precision_of_a_plan)
 {
     const lfuse_plan_options o = { .precision = LFUSE_PRECISION_F32X3 };
-    const float one = 1 + 0x1p-22f;
+    const float one = 1 + 0x1p-23f;
 
     lfuse_output(g, "y", lfuse_matmul(lfuse_input(g, "a", F32(2, 1)), lfuse_input(g, "b", F32(1, 16))));
     refused(LFUSE_PRECISION_TF32);

@@ -224,14 +224,13 @@ static void state_facts(int index, lfuse__facts *facts)
     info->cache_bytes = s->cache_bytes ? s->cache_bytes : s->resident_groups ? 1 << 24 : 0;
 }
 
-bool lfuse__stub_tensor_map(lfuse__bdevice *dev, const lfuse__tensor_boxes *of,
-                            uint64_t map[LFUSE__TENSOR_MAP_WORDS])
+lfuse_status lfuse__stub_tensor_map(lfuse__bdevice *dev, const lfuse__tensor_boxes *of,
+                                    uint64_t map[LFUSE__TENSOR_MAP_WORDS], bool *made)
 {
     (void)dev;
-    if (of->address % 16 || of->apart % 16) return false;
-    map[0] = of->address, map[1] = of->bytes, map[2] = of->line;
-    map[3] = of->lines, map[4] = of->apart, map[5] = of->box_lines;
-    return true;
+    *made = of->address % 16 == 0 && of->apart % 16 == 0;
+    map[0] = of->address, map[1] = of->line, map[2] = of->lines, map[3] = of->apart, map[4] = of->box_lines;
+    return LFUSE_OK;
 }
 
 static lfuse_status describe(int i, lfuse__facts *facts)

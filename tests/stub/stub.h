@@ -130,7 +130,7 @@ void lfuse__stub_native_run(lfuse__stub_native *native);
 void lfuse__stub_native_clear(lfuse__stub_native *native);
 
 /* facts.tensor_map of devices that are to have maps: prelude.k reads them. */
-bool lfuse__stub_tensor_map(lfuse__bdevice *dev, const lfuse__tensor_boxes *of,
-                            uint64_t map[LFUSE__TENSOR_MAP_WORDS]);
+lfuse_status lfuse__stub_tensor_map(lfuse__bdevice *dev, const lfuse__tensor_boxes *of,
+                                    uint64_t map[LFUSE__TENSOR_MAP_WORDS], bool *made);
 
 #endif
