@@ -121,7 +121,7 @@ static bool suits(const walk *w)
 
 static bool has_workspace(const lfuse__product_class *p)
 {
-    return p->split || p->solver->splits;
+    return p->split || p->solver->splits_operands;
 }
 
 /*

@@ -125,11 +125,7 @@ static void put_part(const void *context, int part, int indent)
         {"PART_SOURCES", .number = part == SOURCES}, {"PART_COPY", .number = part == COPY},
         {"PART_MULTIPLIERS", .number = part == MULTIPLIERS}, {"PART_MULTIPLY", .number = part == MULTIPLY},
         {"PART_PROMOTE", .number = part == PROMOTE},
-        {"A_BYTES", .number = lfuse__pipeline_k_tile(p, LFUSE__PRODUCT_A)},
-        {"B_BYTES", .number = lfuse__pipeline_k_tile(p, LFUSE__PRODUCT_B)},
-        {"ROWS_BYTES", .number = p->rows * FACTOR}, {"COLUMNS_BYTES", .number = p->columns * FACTOR},
-        {"STEP_A", .number = lfuse__wgmma_step(p, LFUSE__PRODUCT_A)},
-        {"STEP_B", .number = lfuse__wgmma_step(p, LFUSE__PRODUCT_B)}, {NULL},
+        {"ROWS_BYTES", .number = p->rows * FACTOR}, {"COLUMNS_BYTES", .number = p->columns * FACTOR}, {NULL},
     };
 
     lfuse__mma_put_text(t, indent, "", lfuse__text_gemm_f32x3, own, NULL);
@@ -198,8 +194,7 @@ static bool cost(const lfuse__product_class *p, const lfuse__facts *facts, const
 
 static bool runs_on(const lfuse__facts *facts)
 {
-    return lfuse__tiles_fit(facts) && facts->wgmma &&
-           facts->dynamic_local_bytes >= LOCAL_OF_ALL;
+    return lfuse__tiles_fit(facts) && facts->wgmma && facts->dynamic_local_bytes >= LFUSE__PIPELINE_LOCAL;
 }
 
 static const char *declines(const lfuse__facts *facts, const lfuse__matmul_desc *desc)
@@ -225,6 +220,7 @@ static const lfuse__tile_shape shapes[] = {
     {128, 64, LFUSE__WGMMA_DEPTH, 2, 16, 1, 3, 1, 300, 400},
 };
 
+/* Sizes of a run, where the planner has known bounds alone. */
 static bool suits(const lfuse__product_class *p, const int64_t *extents)
 {
     (void)p;
@@ -237,7 +233,7 @@ static const lfuse__tile_traits traits = {
 };
 
 const lfuse__solver lfuse__f32x3 = {
-    .name = "f32x3", .tile = &traits, .splits = true, .runs_on = runs_on, .declines = declines,
+    .name = "f32x3", .tile = &traits, .splits_operands = true, .runs_on = runs_on, .declines = declines,
     .candidate = lfuse__tile_candidate, .is_compiled_ahead = lfuse__tile_is_compiled_ahead, .serves = serves,
     .suits = suits, .cost = cost, .phases = 2, .workspace = workspace, .local_bytes = local_bytes,
     .emit = lfuse__tiles_emit, .pack = pack,

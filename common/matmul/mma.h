@@ -16,7 +16,8 @@ enum {
     LFUSE__WARPGROUP = 128,
     LFUSE__WGMMA_ROWS = 64,       /* of D that a warpgroup has */
     LFUSE__WGMMA_DEPTH = 64,      /* of a k-tile: its lines have 128 bytes, the width of the swizzle */
-    LFUSE__WGMMA_ALIGNMENT = 1024 /* bytes: each stage begins where the swizzle's pattern does */
+    LFUSE__WGMMA_ALIGNMENT = 1024, /* bytes: each stage begins where the swizzle's pattern does */
+    LFUSE__PIPELINE_LOCAL = 226 * 1024 /* bytes: what lfuse__pipeline_bytes returns for any shape, and barriers */
 };
 
 /*
@@ -52,8 +53,8 @@ int lfuse__pipeline_local(const lfuse__product_class *p);
 unsigned lfuse__pipeline_bytes(const lfuse__product_class *p);
 lfuse_status lfuse__pipeline_launch(const lfuse__kernel_class *c, const lfuse__facts *facts, const lfuse__geometry *g,
                                     lfuse__packed *packed);
-/* pipeline.c: bytes of a k-tile of A or B. */
-int lfuse__pipeline_k_tile(const lfuse__product_class *p, int operand);
+/* pipeline.c: returns the bytes of a k-tile of A or B in local memory, with all words of its elements. */
+int lfuse__pipeline_k_tile_bytes(const lfuse__product_class *p, int operand);
 
 /* Return the rows and columns of a warp's accumulators. */
 int lfuse__mma_warp_rows(const lfuse__product_class *p);

@@ -11,15 +11,15 @@ enum {
     FEW = 24, FEW_WHERE_SLOW = 40     /* of one that copies */
 };
 
-int lfuse__pipeline_k_tile(const lfuse__product_class *p, int operand)
+int lfuse__pipeline_k_tile_bytes(const lfuse__product_class *p, int operand)
 {
     const int width = operand == LFUSE__PRODUCT_A ? p->rows : p->columns;
-    return width * p->depth * 2 * (p->solver->splits ? 2 : 1);
+    return width * p->depth * 2 * (p->solver->splits_operands ? 2 : 1);
 }
 
 static int stage(const lfuse__product_class *p)
 {
-    return lfuse__pipeline_k_tile(p, LFUSE__PRODUCT_A) + lfuse__pipeline_k_tile(p, LFUSE__PRODUCT_B);
+    return lfuse__pipeline_k_tile_bytes(p, LFUSE__PRODUCT_A) + lfuse__pipeline_k_tile_bytes(p, LFUSE__PRODUCT_B);
 }
 
 bool lfuse__pipeline_is_pingpong(const lfuse__product_class *p)
@@ -49,8 +49,8 @@ void lfuse__put_pipeline(const lfuse__tiles *t, const char *name, bool running, 
         {"MAPS", .number = p->solver->tile->maps}, {"STAGE", .number = stage(p)},
         {"PINGPONG", .number = lfuse__pipeline_is_pingpong(p)},
         {"GROUP_A", .number = LFUSE__WGMMA_ROWS * p->depth * 2},
-        {"A_BYTES", .number = lfuse__pipeline_k_tile(p, LFUSE__PRODUCT_A)}, {"DESCRIPTOR", .word = descriptor.text},
-        {"RUNNING", .number = running}, {"SLOW", .number = slow}, {"FEW", .number = few},
+        {"DESCRIPTOR", .word = descriptor.text}, {"RUNNING", .number = running},
+        {"SLOW", .number = slow}, {"FEW", .number = few},
         {"MANY", .number = (REGISTERS - few) / 2},
         {"OWN_TILE", .number = lfuse__pipeline_is_pingpong(p) ? lfuse__pipeline_local(p) : 0},
         {NULL},

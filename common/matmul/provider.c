@@ -59,6 +59,7 @@ static const char *vendor_declines(const lfuse__facts *facts, const lfuse__matmu
 {
     (void)facts;
     if (desc->list) return "it takes no lists";
+    if (desc->precision == LFUSE_PRECISION_F32X3) return "it splits no operands";
     return desc->column_sums ? "it does not sum columns" : NULL;
 }
 
@@ -121,7 +122,7 @@ static lfuse__computes provider(const lfuse__facts *facts, const lfuse__matmul_d
 bool lfuse__matmul_splits(const lfuse__facts *facts, const lfuse__matmul_desc *desc)
 {
     for (int i = 0; lfuse__solvers[i]; i++)
-        if (lfuse__solvers[i]->splits && lfuse__solver_takes(lfuse__solvers[i], facts, desc)) return true;
+        if (lfuse__solvers[i]->splits_operands && lfuse__solver_takes(lfuse__solvers[i], facts, desc)) return true;
     return false;
 }
 

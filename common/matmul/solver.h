@@ -45,8 +45,8 @@ struct lfuse__solver {
 
     /* Returns whether the solver runs on such a device at all. NULL: it runs on every one. */
     bool (*runs_on)(const lfuse__facts *facts);
-    bool tf32;   /* it computes in tf32 where that is asked for */
-    bool splits; /* it splits operands of f32 (F32X3), and computes nothing else */
+    bool tf32;            /* it computes in tf32 where that is asked for, or says itself why it does not */
+    bool splits_operands; /* it splits operands of f32 (F32X3), and computes nothing else */
     /*
      * Returns NULL where the solver may take the product; else the reason why it does not, a static string. Who asks
      * calls lfuse__solver_declines, which knows of precisions.

@@ -15,7 +15,7 @@ const char *lfuse__solver_declines(const lfuse__solver *solver, const lfuse__fac
                                    const lfuse__matmul_desc *desc)
 {
     if (desc->precision == LFUSE_PRECISION_TF32 && !solver->tf32) return "it rounds nothing to tf32";
-    if (desc->precision != LFUSE_PRECISION_F32X3 && solver->splits) return "operands are not to be split";
+    if (desc->precision != LFUSE_PRECISION_F32X3 && solver->splits_operands) return "operands are not to be split";
     return solver->declines(facts, desc);
 }
 

@@ -99,9 +99,9 @@ bool lfuse__tiles_share(int64_t workers, lfuse__cut *c);
 bool lfuse__tiles_shape(const lfuse__solver *solver, int number, lfuse__product_class *p);
 bool lfuse__tiles_known(const lfuse__product_class *p);
 /*
- * What simt and mma have in common of a solver (solver.h). Each of their shapes is three candidates: k whole, split k,
- * and stream-K. The first two shapes are compiled ahead. The cost is none where there are not tickets enough for all
- * tiles whose parts or column sums meet.
+ * What simt and the solvers on tensor cores have in common (solver.h). Each of their shapes is three candidates: k
+ * whole, split k, and stream-K. The first two shapes are compiled ahead. The cost is none where there are not
+ * tickets enough for all tiles whose parts or column sums meet.
  */
 bool lfuse__tile_candidate(const lfuse__solver *solver, int at, lfuse__product_class *p);
 bool lfuse__tile_is_compiled_ahead(int at);

@@ -11,7 +11,8 @@
 
 #include "common/kernels/text/gemm_tma.k.h"
 
-enum { EARLY, SOURCES, COPY, MULTIPLY, NOTHING, LOCAL_OF_ALL = 226 * 1024 };
+/* Parts of text/gemm_tma.k. */
+enum { EARLY, SOURCES, COPY, MULTIPLY, NOTHING };
 
 static void put_part(const void *context, int part, int indent)
 {
@@ -24,11 +25,7 @@ static void put_part(const void *context, int part, int indent)
         {"PART_COPY", .number = part == COPY},
         {"PART_MULTIPLY", .number = part == MULTIPLY}, {"SHAPE", .word = shape.text},
         {"BLOCKS", .number = p->item_rows / 2},
-        {"A_BYTES", .number = lfuse__pipeline_k_tile(p, LFUSE__PRODUCT_A)},
-        {"B_BYTES", .number = lfuse__pipeline_k_tile(p, LFUSE__PRODUCT_B)},
-        {"BOXES_A", .number = p->rows / 64}, {"BOXES_B", .number = p->columns / 64},
-        {"STEP_A", .number = lfuse__wgmma_step(p, LFUSE__PRODUCT_A)},
-        {"STEP_B", .number = lfuse__wgmma_step(p, LFUSE__PRODUCT_B)}, {NULL},
+        {"BOXES_A", .number = p->rows / 64}, {"BOXES_B", .number = p->columns / 64}, {NULL},
     };
 
     lfuse__mma_put_text(t, indent, "", lfuse__text_gemm_tma, own, NULL);
@@ -105,7 +102,7 @@ static bool cost(const lfuse__product_class *p, const lfuse__facts *facts, const
 
 static const char *declines(const lfuse__facts *facts, const lfuse__matmul_desc *desc)
 {
-    if (!facts->wgmma || !facts->tensor_map || facts->dynamic_local_bytes < LOCAL_OF_ALL)
+    if (!facts->wgmma || !facts->tensor_map || facts->dynamic_local_bytes < LFUSE__PIPELINE_LOCAL)
         return "the device has no such instructions";
     if (desc->batched) return "it takes no batches";
     if (desc->column_sums) return "it does not sum columns";

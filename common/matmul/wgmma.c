@@ -53,9 +53,7 @@ static void put_kernel(const lfuse__tiles *t, const char *name)
         lfuse__expression("%s_%d", lfuse__memory_word(t->t.k->operands[LFUSE__PRODUCT_A].type), p->columns);
     const lfuse__parameter own[] = {
         {"BLOCKS", .number = p->split ? 1 : p->occupancy}, {"SHAPE", .word = shape.text},
-        {"GROUP_A", .number = LFUSE__WGMMA_ROWS * p->depth * 2}, {"DESCRIPTOR", .word = of.text},
-        {"STEP_A", .number = lfuse__wgmma_step(p, LFUSE__PRODUCT_A)},
-        {"STEP_B", .number = lfuse__wgmma_step(p, LFUSE__PRODUCT_B)}, {NULL},
+        {"GROUP_A", .number = LFUSE__WGMMA_ROWS * p->depth * 2}, {"DESCRIPTOR", .word = of.text}, {NULL},
     };
 
     lfuse__mma_put_text(t, 0, name, lfuse__text_gemm_wgmma, own, NULL);

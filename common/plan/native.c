@@ -81,10 +81,8 @@ void lfuse__draft_describe(const lfuse__draft *d, int32_t matmul, lfuse__matmul_
     desc->precision = settle(d, asked, desc);
 }
 
-/* What is split is the library's own wherever it may be: no vendor gains by it. */
 static bool declines(const lfuse__draft *d, lfuse__planned_solver solver, const lfuse__matmul_desc *desc)
 {
-    if (solver == LFUSE__SOLVER_VENDOR && desc->precision == LFUSE_PRECISION_F32X3) return true;
     return d->advice->declines(d->facts, solver, desc) != NULL;
 }
 

@@ -408,7 +408,7 @@ void case_tiles(rig *r, lfuse_type type)
 /* The kernels of units[i], with parts or without, where the device has them. */
 static void unit_emit(lfuse__strbuf *out, const lfuse__facts *facts, int i, int parts)
 {
-    const lfuse_type type = units[i].solver->splits ? LFUSE_F32 : i & 1 ? LFUSE_BF16 : LFUSE_F16;
+    const lfuse_type type = units[i].solver->splits_operands ? LFUSE_F32 : i & 1 ? LFUSE_BF16 : LFUSE_F16;
     const lfuse__matmul_desc desc = {.types = {type, type}, .result = type, .precision = precision_of(type)};
     char name[LFUSE__MATMUL_CANDIDATE_NAME];
     lfuse__matmul_candidate t;

@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/run/run.h"
 #include "tests/tune/wisdom_rig.h"
 
 static void open_as(const char *variable, const char *value)
