@@ -130,11 +130,14 @@ class Peer:
 
         def product(a, b, bias):
             a, b = stored(a, b)
-            return a @ b
+            return jnp.matmul(a, b, precision="tensorfloat32" if problem.precision == "tf32" else None)
+
+        def with_epilogue(a, b, bias):
+            y = product(a, b, bias) + bias
+            return jax.nn.gelu(y, approximate=False) if problem.gelu else jax.nn.relu(y)
 
         yield self.way("jax", product, inputs, lambda y: result(y, False))
-        yield self.way("jax+ep", lambda a, b, bias: jax.nn.relu(product(a, b, bias) + bias), inputs,
-                       lambda y: result(y, True))
+        yield self.way("jax+ep", with_epilogue, inputs, lambda y: result(y, True))
 
     def dense(self, problem):
         layers, width, batch = problem.sizes

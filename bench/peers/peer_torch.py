@@ -24,7 +24,6 @@ class Peer:
         self.kind = options.device or ("cuda" if torch.cuda.is_available() else "cpu")
         self.compile = options.compile
         self.graphs = self.kind == "cuda"
-        torch.backends.cuda.matmul.allow_tf32 = False
         torch.backends.cudnn.allow_tf32 = False
         # Products of f16 and bf16 are sums of f32 here and there, in all of their parts.
         torch.backends.cuda.matmul.allow_fp16_reduced_precision_reduction = False
@@ -105,6 +104,7 @@ class Peer:
     # ---- the problems ----
 
     def variants(self, problem):
+        torch.backends.cuda.matmul.allow_tf32 = problem.precision == "tf32"
         return getattr(self, problem.suite)(problem)
 
     def graph_of(self, name, run, result, sets):
@@ -162,7 +162,7 @@ class Peer:
         def with_epilogue(a, b, bias):
             a, b = stored(a, b)
             y = torch.baddbmm(bias, a, b) if batch else torch.addmm(bias, a, b)
-            return y.relu_()
+            return F.gelu(y) if problem.gelu else y.relu_()
 
         yield from self.ways(problem, "pytorch", lambda a, b, bias: torch.matmul(*stored(a, b)), inputs,
                              lambda y: result(y, False))

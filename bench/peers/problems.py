@@ -10,6 +10,7 @@ import numpy as np
 import training
 
 UNITS = {"f32": 2.0**-24, "f16": 2.0**-11, "bf16": 2.0**-8, "f64": 2.0**-53}
+UNIT_TF32 = 2.0**-10  # of operands, which are rounded or cut to 10 bits behind the point
 SIZES = {"f32": 4, "f16": 2, "bf16": 2, "f64": 8}
 EPSILON = 1e-5
 LEAST_ROWS = 64
@@ -25,6 +26,9 @@ DEFAULT = (
     + ["rows:logsumexp:16384x4096", "rows:layernorm_gelu_residual:16384x4096"]
     + ["adamw:1000x1024", "adamw:resnet50", "adamw:gpt2-small"]
     + [f"train:L8:H{h}:B{b}" for h, b in ((128, 64), (512, 64), (1024, 64), (1024, 1024), (4096, 4096))]
+    + [f"gemm:{n}x{n}x{n}:f16:gelu" for n in (1024, 2048, 4096, 8192)] + ["gemm:8192x1024x4096:f16:gelu"]
+    + [f"gemm:{n}x{n}x{n}:f32x3" for n in (2048, 4096, 8192)] + ["gemm:4096x4096x4096:tf32"]
+    + ["dense:L8:H4096:B4096:f32x3", "dense:L8:H1024:B1024:f32x3", "train:L8:H4096:B4096:f32x3"]
     + ["train:layer:H1024:B64", "train:digits", "train:transformer:D256:H4:L2:T128:B16"]
 )
 
@@ -42,6 +46,8 @@ class Problem:
     function: str = ""
     turns: str = "nn"  # of a product: t where an operand is stored transposed
     batch: int = 0  # of products; 0: no batch axis
+    precision: str = ""  # tf32, or f32x3, which is f32 to the peers: they split no operands
+    gelu: bool = False  # a product's epilogue has gelu instead of relu
     members: list = field(default_factory=list)  # elements of each tensor of a list
 
     @property
@@ -104,7 +110,7 @@ def gpt2_small():
 
 
 def parse_gemm(text):
-    """gemm:<m>x<n>x<k> and, in any order, the type, nt, tn or tt, and b<count>."""
+    """gemm:<m>x<n>x<k> and, in any order, the type, tf32 or f32x3, nt, tn or tt, b<count>, and gelu."""
     problem = Problem(text, "gemm")
     for word in text.split(":")[1:]:
         if match := re.fullmatch(r"(\d+)x(\d+)x(\d+)", word):
@@ -115,6 +121,10 @@ def parse_gemm(text):
             problem.batch = int(word[1:])
         elif word in UNITS:
             problem.type = word
+        elif word in ("tf32", "f32x3"):
+            problem.precision = word
+        elif word == "gelu":
+            problem.gelu = True
         else:
             raise Unknown(f"{text}: no product of the peers")
     if not problem.sizes:
@@ -127,7 +137,7 @@ def parse_train(text):
     forms = {"chain": r"train:L(\d+):H(\d+):B(\d+)", "layer": r"train:layer:H(\d+):B(\d+)", "digits": "train:digits",
              "transformer": r"train:transformer:D(\d+):H(\d+):L(\d+):T(\d+):B(\d+)"}
     for function, form in forms.items():
-        if match := re.fullmatch(form, text):
+        if match := re.fullmatch(form, text.removesuffix(":f32x3")):
             return Problem(text, "train", sizes=tuple(int(x) for x in match.groups()), function=function)
     raise Unknown(f"{text}: no training step of the peers")
 
@@ -139,7 +149,7 @@ def parse(text):
         return parse_gemm(text)
     if text.startswith("train:"):
         return parse_train(text)
-    if match := re.fullmatch(r"dense:L(\d+):H(\d+):B(\d+)" + kind, text):
+    if match := re.fullmatch(r"dense:L(\d+):H(\d+):B(\d+)" + kind, text.removesuffix(":f32x3")):
         return Problem(text, "dense", match[4] or "f32", tuple(int(match[i]) for i in (1, 2, 3)))
     if match := re.fullmatch(r"stack:(\d+)x(\d+)x(\d+)", text):
         return Problem(text, "stack", "f32", tuple(int(match[i]) for i in (1, 2, 3)))
@@ -174,12 +184,16 @@ def product(x, error, w, unit):
 
 
 def gemm(a, b, bias, problem):
-    """A product, with bias and relu where there is a bias."""
+    """A product, with bias and relu or gelu where there is a bias."""
     unit = UNITS["f32" if problem.type in ("f16", "bf16") else problem.type]
     y, error = product(a, np.zeros_like(a), b, unit)
-    if bias is not None:  # the product, and the sum before relu, may have been stored
+    if problem.precision == "tf32":  # each term's relative error; worst cases alone grow by k
+        error = error + 2 * UNIT_TF32 * np.abs(a) @ np.abs(b)
+    if bias is not None:  # the product, and the sum before the activation, may have been stored
         error = error + UNITS[problem.type] * (2 * np.abs(y) + np.abs(bias))
-        y = np.maximum(y + bias, 0)
+        y = y + bias
+        y = y * 0.5 * (1 + erf(y / math.sqrt(2))) if problem.gelu else np.maximum(y, 0)
+        error = 1.13 * error if problem.gelu else error  # the largest slope of gelu
     return y, error + 2 * UNITS[problem.type] * (np.abs(y) + error)
 
 
