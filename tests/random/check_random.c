@@ -20,6 +20,9 @@
 
 enum { GRAPHS = 40, MOST_DEVICES = 16, BATCH = 40, STUB_FACTOR = 32, MOST_REPORTS = 12 };
 
+/* Graphs that are to show everything there is. A large device chooses some forms of rows for few graphs only. */
+enum { SHOWING = 120, SHOWING_ON_STUB = STUB_FACTOR * GRAPHS };
+
 /* Graphs of one test: so few that none is silent for long, slow as a driver's compiler may be. */
 enum { DEVICE_BLOCK = 5, STUB_BLOCK = 5 * BATCH };
 
@@ -186,14 +189,14 @@ static void say_sums(const target *t)
     fflush(stdout);
 }
 
-/* What is missing in a full run, when the last of the targets that share a coverage comes to its end. */
+/* What is missing where enough graphs are run, when the last of the targets that share a coverage comes to its end. */
 static const char *missing(const target *t)
 {
     int64_t run = 0;
     if (t + 1 < targets + ntargets && t[1].seen == t->seen) return NULL;
     for (int i = 0; i < ntargets; i++)
         if (targets[i].seen == t->seen) run += targets[i].sum.run + targets[i].sum.declined;
-    return run < (t->stub ? STUB_FACTOR : 1) * GRAPHS ? NULL : coverage_missing(t->seen, t->stub);
+    return run < (t->stub ? SHOWING_ON_STUB : SHOWING) ? NULL : coverage_missing(t->seen, t->stub);
 }
 
 /* What the blocks of a target have to show together. */
