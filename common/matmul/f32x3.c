@@ -1,33 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Products of f32 from three products of f16 on Hopper's tensor cores, in two launches: text/gemm_split_f16.k splits
- * both operands into words of f16 in the workspace, and text/gemm_f32x3.k multiplies words.
- */
+/* What solvers share that make products of f32 from products of f16: the launch that splits operands, and sizes. */
 #include "common/base/costs.h"
 #include "common/base/error.h"
-#include "common/matmul/mma.h"
+#include "common/matmul/f32x3.h"
 #include "common/matmul/provider.h"
 
-#include "common/kernels/text/gemm_f32x3.k.h"
 #include "common/kernels/text/gemm_f32x3_unscaled.k.h"
 #include "common/kernels/text/gemm_split_f16.k.h"
 #include "common/kernels/text/gemm_split_f16_load.k.h"
 #include "common/kernels/text/gemm_split_f16_operand.k.h"
 
 enum {
-    SPLIT, PRODUCT,                /* the phases */
+    FACTOR = LFUSE__F32X3_FACTOR,
     NOT_FINITE = 1 << 20,          /* the factor of a row or a column that is not split */
     SPLITTERS = 512,               /* work-items of a group that splits */
     WORDS_BYTES = 2 * 2,           /* of the two words of an element */
-    FACTOR = 4,                    /* bytes */
-    LEAST_K = 256,                 /* in shorter sums the errors of words are larger than those of sums in f32 */
-    LOCAL_OF_ALL = 226 * 1024
+    LEAST_K = 256                  /* in shorter sums the errors of words are larger than those of sums in f32 */
 };
-
-static unsigned local_bytes(const lfuse__kernel_class *c)
-{
-    return c->product.phase == SPLIT ? 0 : lfuse__pipeline_bytes(&c->product);
-}
 
 /* ---- the texts ---- */
 
@@ -82,7 +71,7 @@ static void put_split(const void *context, int operand, int indent)
     lfuse__put_text(t->t.out, indent, lfuse__text_gemm_split_f16_operand, parameters, places[operand], t);
 }
 
-static void put_splitting(const lfuse__tiles *t, const char *name)
+void lfuse__f32x3_put_split(const lfuse__tiles *t, const char *name)
 {
     static const lfuse__text_place places[] = {
         {"SPLIT_A", put_split, LFUSE__PRODUCT_A}, {"SPLIT_B", put_split, LFUSE__PRODUCT_B}, {NULL, NULL, 0},
@@ -94,7 +83,7 @@ static void put_splitting(const lfuse__tiles *t, const char *name)
     lfuse__mma_put_text(t, 0, name, lfuse__text_gemm_split_f16, own, places);
 }
 
-static void put_unscaled(const void *context, int which, int indent)
+void lfuse__f32x3_put_unscaled(const void *context, int which, int indent)
 {
     const lfuse__tiles *t = context;
     const lfuse__expr a = first_of(t, LFUSE__PRODUCT_A), b = first_of(t, LFUSE__PRODUCT_B);
@@ -114,43 +103,10 @@ static void put_unscaled(const void *context, int which, int indent)
     lfuse__put_text(t->t.out, indent, lfuse__text_gemm_f32x3_unscaled, parameters, NULL, NULL);
 }
 
-/* Parts of text/gemm_f32x3.k. */
-enum { SOURCES, COPY, MULTIPLIERS, MULTIPLY, PROMOTE, NOTHING };
-
-static void put_part(const void *context, int part, int indent)
-{
-    const lfuse__tiles *t = context;
-    const lfuse__product_class *p = t->p;
-    const lfuse__parameter own[] = {
-        {"PART_SOURCES", .number = part == SOURCES}, {"PART_COPY", .number = part == COPY},
-        {"PART_MULTIPLIERS", .number = part == MULTIPLIERS}, {"PART_MULTIPLY", .number = part == MULTIPLY},
-        {"PART_PROMOTE", .number = part == PROMOTE},
-        {"ROWS_BYTES", .number = p->rows * FACTOR}, {"COLUMNS_BYTES", .number = p->columns * FACTOR}, {NULL},
-    };
-
-    lfuse__mma_put_text(t, indent, "", lfuse__text_gemm_f32x3, own, NULL);
-}
-
-static void put_product(const lfuse__tiles *t, const char *name)
-{
-    static const lfuse__text_place parts[] = {
-        {"EARLY", put_part, NOTHING}, {"SOURCES", put_part, SOURCES}, {"COPY_STAGE", put_part, COPY},
-        {"MULTIPLIERS", put_part, MULTIPLIERS}, {"MULTIPLY", put_part, MULTIPLY}, {"PROMOTE", put_part, PROMOTE},
-        {"FINISH", put_unscaled, 0}, {NULL, NULL, 0},
-    };
-
-    lfuse__put_pipeline(t, name, false, parts);
-}
-
-static void put_kernel(const lfuse__tiles *t, const char *name)
-{
-    (t->p->phase == SPLIT ? put_splitting : put_product)(t, name);
-}
-
 /* ---- sizes ---- */
 
 /* Factors and words, of whole tiles. */
-static uint64_t workspace(const lfuse__kernel_class *c, const lfuse__facts *facts, const lfuse__geometry *g)
+uint64_t lfuse__f32x3_workspace(const lfuse__kernel_class *c, const lfuse__facts *facts, const lfuse__geometry *g)
 {
     const lfuse__product_class *p = &c->product;
     lfuse__cut cut;
@@ -165,14 +121,14 @@ static uint64_t bands(const lfuse__product_class *p, int operand, uint64_t tiles
     return tiles * (uint64_t)((operand == LFUSE__PRODUCT_A ? p->rows : p->columns) / band(p, operand));
 }
 
-static lfuse_status pack(const lfuse__kernel_class *c, const lfuse__facts *facts, const lfuse__geometry *g,
-                         lfuse__packed *packed)
+lfuse_status lfuse__f32x3_pack(const lfuse__kernel_class *c, const lfuse__facts *facts, const lfuse__geometry *g,
+                               lfuse__packed *packed)
 {
     const lfuse__product_class *p = &c->product;
     lfuse__product_layout l;
 
     LFUSE__TRY(lfuse__tiles_pack(c, facts, g, packed));
-    if (p->phase == PRODUCT) return lfuse__pipeline_launch(c, facts, g, packed);
+    if (p->phase == LFUSE__F32X3_PRODUCT) return LFUSE_OK;
     lfuse__product_layout_make(c, &l);
     return lfuse__tiles_launch(c, g, bands(p, LFUSE__PRODUCT_A, packed->words[l.own + LFUSE__TILES_DOWN]) +
                                      bands(p, LFUSE__PRODUCT_B, packed->words[l.own + LFUSE__TILES_ACROSS]),
@@ -180,7 +136,7 @@ static lfuse_status pack(const lfuse__kernel_class *c, const lfuse__facts *facts
 }
 
 /* The operands are read and their words are stored, at the rate of memory, in a launch of their own. */
-static bool cost(const lfuse__product_class *p, const lfuse__facts *facts, const int64_t *extents, lfuse__cut *c)
+bool lfuse__f32x3_cost(const lfuse__product_class *p, const lfuse__facts *facts, const int64_t *extents, lfuse__cut *c)
 {
     const lfuse__tiles_costs costs = lfuse__costs_of(facts).tiles;
     const double elements = ((double)extents[0] + (double)extents[1]) * (double)extents[2];
@@ -190,16 +146,10 @@ static bool cost(const lfuse__product_class *p, const lfuse__facts *facts, const
     return true;
 }
 
-/* ---- the solver ---- */
+/* ---- conditions ---- */
 
-static bool runs_on(const lfuse__facts *facts)
+const char *lfuse__f32x3_declines(const lfuse__matmul_desc *desc)
 {
-    return lfuse__tiles_fit(facts) && facts->wgmma && facts->dynamic_local_bytes >= LFUSE__PIPELINE_LOCAL;
-}
-
-static const char *declines(const lfuse__facts *facts, const lfuse__matmul_desc *desc)
-{
-    if (!runs_on(facts)) return "the device has no such instructions";
     if (desc->types[0] != LFUSE_F32 || desc->types[1] != LFUSE_F32) return "it splits operands of f32";
     if (desc->list) return "it takes no lists";
     if (desc->batched) return "it takes no batches";
@@ -209,32 +159,14 @@ static const char *declines(const lfuse__facts *facts, const lfuse__matmul_desc 
 }
 
 /* Parts of k would lie in the workspace as well: nobody has measured them. */
-static bool serves(const lfuse__product_class *p, const int64_t *least, const int64_t *most)
+bool lfuse__f32x3_serves(const lfuse__product_class *p, const int64_t *least, const int64_t *most)
 {
     return !p->split && lfuse__tile_serves(p, least, most);
 }
 
-/* Fitted to times on an H200. The narrow tile waits for the cache behind the units: it is for what has few tiles. */
-static const lfuse__tile_shape shapes[] = {
-    {128, 128, LFUSE__WGMMA_DEPTH, 2, 32, 1, 2, 1, 300, 600},
-    {128, 64, LFUSE__WGMMA_DEPTH, 2, 16, 1, 3, 1, 300, 400},
-};
-
 /* Sizes of a run, where the planner has known bounds alone. */
-static bool suits(const lfuse__product_class *p, const int64_t *extents)
+bool lfuse__f32x3_suits(const lfuse__product_class *p, const int64_t *extents)
 {
     (void)p;
     return extents[2] >= LEAST_K;
 }
-
-static const lfuse__tile_traits traits = {
-    .shapes = shapes, .nshapes = sizeof shapes / sizeof *shapes, .tensor_cores = true, .local = lfuse__pipeline_local,
-    .put_corner = lfuse__wgmma_put_corner, .put_place = lfuse__wgmma_put_place, .put_kernel = put_kernel,
-};
-
-const lfuse__solver lfuse__f32x3 = {
-    .name = "f32x3", .tile = &traits, .splits_operands = true, .runs_on = runs_on, .declines = declines,
-    .candidate = lfuse__tile_candidate, .is_compiled_ahead = lfuse__tile_is_compiled_ahead, .serves = serves,
-    .suits = suits, .cost = cost, .phases = 2, .workspace = workspace, .local_bytes = local_bytes,
-    .emit = lfuse__tiles_emit, .pack = pack,
-};

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Products of f32 from three products of f16, in two launches: text/gemm_split_f16.k splits both operands into words of
+ * f16 in the workspace, and a kernel of the solver multiplies words. f32x3.c has what does not depend on the
+ * instructions that multiply them.
+ */
+#ifndef COMMON_MATMUL_F32X3_H
+#define COMMON_MATMUL_F32X3_H
+
+#include "common/matmul/mma.h"
+
+enum {
+    LFUSE__F32X3_SPLIT, LFUSE__F32X3_PRODUCT, /* the phases */
+    LFUSE__F32X3_PHASES,
+    LFUSE__F32X3_FACTOR = 4                   /* bytes of the factor of a row of A, or a column of B */
+};
+
+/*
+ * The texts.
+ *   - put_split puts the kernel that splits operands.
+ *   - put_unscaled, a place of a text, puts gemm_f32x3_unscaled.k: sums[] without the factors of their rows and
+ *     columns. `factors_a` and `factors_b` are in scope.
+ */
+void lfuse__f32x3_put_split(const lfuse__tiles *t, const char *name);
+void lfuse__f32x3_put_unscaled(const void *t, int which, int indent);
+
+/*
+ * Functions of a solver (solver.h).
+ *   - declines leaves it to the caller whether the device has the instructions.
+ *   - pack sets the launch that splits; of the product it sets what lfuse__tiles_pack does.
+ *   - cost is that of the product, whose tiles the solver has, and of the launch in front of it.
+ */
+const char *lfuse__f32x3_declines(const lfuse__matmul_desc *desc);
+bool lfuse__f32x3_serves(const lfuse__product_class *p, const int64_t *least, const int64_t *most);
+bool lfuse__f32x3_suits(const lfuse__product_class *p, const int64_t *extents);
+bool lfuse__f32x3_cost(const lfuse__product_class *p, const lfuse__facts *facts, const int64_t *extents,
+                       lfuse__cut *c);
+uint64_t lfuse__f32x3_workspace(const lfuse__kernel_class *c, const lfuse__facts *facts, const lfuse__geometry *g);
+lfuse_status lfuse__f32x3_pack(const lfuse__kernel_class *c, const lfuse__facts *facts, const lfuse__geometry *g,
+                               lfuse__packed *packed);
+
+#endif

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Products of f32 from three products of f16 on Hopper's tensor cores: text/gemm_f32x3.k multiplies words. */
+#include "common/base/error.h"
+#include "common/matmul/f32x3.h"
+#include "common/matmul/provider.h"
+
+#include "common/kernels/text/gemm_f32x3.k.h"
+
+/* Parts of text/gemm_f32x3.k. */
+enum { SOURCES, COPY, MULTIPLIERS, MULTIPLY, PROMOTE, NOTHING };
+
+static void put_part(const void *context, int part, int indent)
+{
+    const lfuse__tiles *t = context;
+    const lfuse__product_class *p = t->p;
+    const lfuse__parameter own[] = {
+        {"PART_SOURCES", .number = part == SOURCES}, {"PART_COPY", .number = part == COPY},
+        {"PART_MULTIPLIERS", .number = part == MULTIPLIERS}, {"PART_MULTIPLY", .number = part == MULTIPLY},
+        {"PART_PROMOTE", .number = part == PROMOTE},
+        {"ROWS_BYTES", .number = p->rows * LFUSE__F32X3_FACTOR},
+        {"COLUMNS_BYTES", .number = p->columns * LFUSE__F32X3_FACTOR}, {NULL},
+    };
+
+    lfuse__mma_put_text(t, indent, "", lfuse__text_gemm_f32x3, own, NULL);
+}
+
+static void put_product(const lfuse__tiles *t, const char *name)
+{
+    static const lfuse__text_place parts[] = {
+        {"EARLY", put_part, NOTHING}, {"SOURCES", put_part, SOURCES}, {"COPY_STAGE", put_part, COPY},
+        {"MULTIPLIERS", put_part, MULTIPLIERS}, {"MULTIPLY", put_part, MULTIPLY}, {"PROMOTE", put_part, PROMOTE},
+        {"FINISH", lfuse__f32x3_put_unscaled, 0}, {NULL, NULL, 0},
+    };
+
+    lfuse__put_pipeline(t, name, false, parts);
+}
+
+static void put_kernel(const lfuse__tiles *t, const char *name)
+{
+    (t->p->phase == LFUSE__F32X3_SPLIT ? lfuse__f32x3_put_split : put_product)(t, name);
+}
+
+/* ---- the solver ---- */
+
+static unsigned local_bytes(const lfuse__kernel_class *c)
+{
+    return c->product.phase == LFUSE__F32X3_SPLIT ? 0 : lfuse__pipeline_bytes(&c->product);
+}
+
+static lfuse_status pack(const lfuse__kernel_class *c, const lfuse__facts *facts, const lfuse__geometry *g,
+                         lfuse__packed *packed)
+{
+    LFUSE__TRY(lfuse__f32x3_pack(c, facts, g, packed));
+    return c->product.phase == LFUSE__F32X3_SPLIT ? LFUSE_OK : lfuse__pipeline_launch(c, facts, g, packed);
+}
+
+static bool runs_on(const lfuse__facts *facts)
+{
+    return lfuse__tiles_fit(facts) && facts->wgmma && facts->dynamic_local_bytes >= LFUSE__PIPELINE_LOCAL;
+}
+
+static const char *declines(const lfuse__facts *facts, const lfuse__matmul_desc *desc)
+{
+    return runs_on(facts) ? lfuse__f32x3_declines(desc) : "the device has no such instructions";
+}
+
+/* Fitted to times on an H200. The narrow tile waits for the cache behind the units: it is for what has few tiles. */
+static const lfuse__tile_shape shapes[] = {
+    {128, 128, LFUSE__WGMMA_DEPTH, 2, 32, 1, 2, 1, 300, 600},
+    {128, 64, LFUSE__WGMMA_DEPTH, 2, 16, 1, 3, 1, 300, 400},
+};
+
+static const lfuse__tile_traits traits = {
+    .shapes = shapes, .nshapes = sizeof shapes / sizeof *shapes, .tensor_cores = true, .local = lfuse__pipeline_local,
+    .put_corner = lfuse__wgmma_put_corner, .put_place = lfuse__wgmma_put_place, .put_kernel = put_kernel,
+};
+
+const lfuse__solver lfuse__f32x3 = {
+    .name = "f32x3", .tile = &traits, .splits_operands = true, .runs_on = runs_on, .declines = declines,
+    .candidate = lfuse__tile_candidate, .is_compiled_ahead = lfuse__tile_is_compiled_ahead,
+    .serves = lfuse__f32x3_serves, .suits = lfuse__f32x3_suits, .cost = lfuse__f32x3_cost,
+    .phases = LFUSE__F32X3_PHASES, .workspace = lfuse__f32x3_workspace, .local_bytes = local_bytes,
+    .emit = lfuse__tiles_emit, .pack = pack,
+};
