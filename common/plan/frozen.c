@@ -12,6 +12,12 @@ static bool constant(const lfuse__draft *d, int32_t node)
     return n->kind == LFUSE__CONSTANT || (n->kind != LFUSE__SCALAR && d->nodes[node].prepared);
 }
 
+/* Whether the node reads its operands from memory: a number cast to a type is stored for it by a step of the run. */
+static bool reads_memory(const lfuse__node *n)
+{
+    return n->kind == LFUSE__MATMUL || n->kind == LFUSE__SCATTER_ADD;
+}
+
 /* Sets `prepared` of numbers too: there it means constant. */
 static bool prepares(const lfuse__draft *d, int32_t node)
 {
@@ -27,7 +33,7 @@ static bool prepares(const lfuse__draft *d, int32_t node)
         else if (lfuse__draft_node(d, base)->type == LFUSE_TYPE_NONE) {
             if (!constant(d, base)) return false;
         } else if (lfuse__draft_immediate(d, base)) {
-            if (!constant(d, lfuse__draft_node(d, base)->in[0])) return false;
+            if (reads_memory(n) || !constant(d, lfuse__draft_node(d, base)->in[0])) return false;
         } else if (d->nodes[base].prepared) frozen = true;
         else return false;
     }
@@ -77,8 +83,7 @@ static void count_operands(lfuse__draft *d, int32_t node)
         d->nodes[base].reader = node;
         d->nodes[base].reshaped = d->nodes[base].reshaped || other_shape(d, &walk);
         if (n->kind == LFUSE__GATHER && i == 0) d->nodes[base].cut = true; /* looked up in memory */
-        if (n->kind == LFUSE__MATMUL || n->kind == LFUSE__SCATTER_ADD || (d->nodes[base].prepared &&
-            !d->nodes[node].prepared))
+        if (reads_memory(n) || (d->nodes[base].prepared && !d->nodes[node].prepared))
             d->nodes[base].needs_memory = true;
     }
 }

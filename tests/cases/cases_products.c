@@ -56,6 +56,15 @@ CASE(product_mixed_turned, TWO_WAYS)
     h_output(h, "c", lfuse_matmul_as(lfuse_transpose(a), b, LFUSE_F32, LFUSE_PRECISION_FULL), F32(18, 26), PLAIN);
 }
 
+/* A constant is stored by the run: its product with a frozen matrix is not made before. */
+CASE(product_of_constant, TWO_WAYS)
+{
+    lfuse_value w = h_frozen(h, "w", F32(7, 5), INTEGERS);
+    lfuse_value two = lfuse_cast(lfuse_constant(h_graph(h), 2), LFUSE_F32);
+    h_output(h, "y", lfuse_matmul(lfuse_broadcast_to(two, 2, LFUSE_DIMS(3, 7)), w), F32(3, 5), PLAIN);
+    h_expect_same_bits(h);
+}
+
 /* ---- precisions ---- */
 
 static void product_rounded(harness *h, lfuse_precision precision)
