@@ -64,8 +64,10 @@ void lfuse__data_put(lfuse_type type, void *data, int64_t i, double x)
 {
     switch (type) {
     case LFUSE_F32: ((float *)data)[i] = (float)x; break;
-    case LFUSE_F16: ((uint16_t *)data)[i] = lfuse__double_to_f16(x); break;
-    case LFUSE_BF16: ((uint16_t *)data)[i] = lfuse__double_to_bf16(x); break;
+    case LFUSE_F16:
+    case LFUSE_BF16:
+    case LFUSE_E4M3:
+    case LFUSE_E5M2: lfuse__narrow_put(type, data, i, x); break;
     case LFUSE_F64: ((double *)data)[i] = x; break;
     case LFUSE_I32: ((int32_t *)data)[i] = (int32_t)lfuse__double_to_whole(type, x); break;
     case LFUSE_I64: ((int64_t *)data)[i] = lfuse__double_to_whole(type, x); break;
@@ -90,8 +92,10 @@ double lfuse__data_get(lfuse_type type, const void *data, int64_t i)
 {
     switch (type) {
     case LFUSE_F32: return ((const float *)data)[i];
-    case LFUSE_F16: return lfuse__f16_to_float(((const uint16_t *)data)[i]);
-    case LFUSE_BF16: return lfuse__bf16_to_float(((const uint16_t *)data)[i]);
+    case LFUSE_F16:
+    case LFUSE_BF16:
+    case LFUSE_E4M3:
+    case LFUSE_E5M2: return lfuse__narrow_get(type, data, i);
     case LFUSE_F64: return ((const double *)data)[i];
     case LFUSE_I32: return ((const int32_t *)data)[i];
     case LFUSE_I64: return (double)((const int64_t *)data)[i];
@@ -145,6 +149,8 @@ static void corners(lfuse_type type, double *tiny, double *small, double *large,
     switch (type) {
     case LFUSE_F16: *tiny = 0x1p-24, *small = 0x1p-14, *large = 65504, *unit = 0x1p-10; break;
     case LFUSE_BF16: *tiny = 0x1p-133, *small = 0x1p-126, *large = 0x1.fep127, *unit = 0x1p-7; break;
+    case LFUSE_E4M3: *tiny = 0x1p-9, *small = 0x1p-6, *large = 448, *unit = 0x1p-3; break;
+    case LFUSE_E5M2: *tiny = 0x1p-16, *small = 0x1p-14, *large = 57344, *unit = 0x1p-2; break;
     case LFUSE_F64: *tiny = 0x1p-1074, *small = DBL_MIN, *large = DBL_MAX, *unit = DBL_EPSILON; break;
     case LFUSE_I64:
     case LFUSE_I32:

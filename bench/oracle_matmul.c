@@ -13,7 +13,7 @@ double lfuse__oracle_matmul_factor(lfuse_type type, int64_t k)
     const double root = 4 * sqrt((double)k + 2), growth = root > 8 ? root : 8;
 
     /* Tensor cores cut off what they align, once for every 16 products: that error has one sign and grows with k. */
-    if (type == LFUSE_F16 || type == LFUSE_BF16) return (2 * growth + (double)k / 8) * lfuse__oracle_unit(LFUSE_F32);
+    if (lfuse__oracle_register(type) != type) return (2 * growth + (double)k / 8) * lfuse__oracle_unit(LFUSE_F32);
     return growth * lfuse__oracle_unit(type);
 }
 

@@ -10,11 +10,14 @@
 static const struct format {
     int bits, lowest;
     double largest;
+    bool finite; /* no infinities: what is too large is NaN, and half-way beyond the largest number is not */
 } formats[] = {
     [LFUSE_F32] = {23, -126, FLT_MAX},
     [LFUSE_F16] = {10, -14, 65504.0},
     [LFUSE_BF16] = {7, -126, 0x1.fep127},
     [LFUSE_F64] = {52, -1022, DBL_MAX},
+    [LFUSE_E4M3] = {3, -6, 448, true},
+    [LFUSE_E5M2] = {2, -14, 57344},
 };
 
 bool lfuse__oracle_floating(lfuse_type type)
@@ -24,7 +27,7 @@ bool lfuse__oracle_floating(lfuse_type type)
 
 lfuse_type lfuse__oracle_register(lfuse_type type)
 {
-    return type == LFUSE_F16 || type == LFUSE_BF16 ? LFUSE_F32 : type;
+    return lfuse__is_narrow(type) ? LFUSE_F32 : type;
 }
 
 double lfuse__oracle_unit(lfuse_type type)
@@ -43,15 +46,13 @@ double lfuse__oracle_ulp(lfuse_type type, double size, int guard)
     return ldexp(1, (exponent > lowest ? exponent : lowest) - formats[type].bits);
 }
 
-/* The nearest number of the type: overflow gives infinity. Floating types. */
+/* The nearest number of the type: overflow gives infinity, or NaN where there is none. Floating types. */
 static long double nearest(lfuse_type type, long double v)
 {
     switch (type) {
     case LFUSE_F32: return (float)v;
-    case LFUSE_F16: return lfuse__f16_to_float(lfuse__double_to_f16(lfuse__odd_double(v)));
-    case LFUSE_BF16: return lfuse__bf16_to_float(lfuse__double_to_bf16(lfuse__odd_double(v)));
     case LFUSE_F64: return (double)v;
-    default: return v;
+    default: return lfuse__is_narrow(type) ? (long double)lfuse__narrow_round(type, lfuse__odd_double(v)) : v;
     }
 }
 
@@ -61,15 +62,17 @@ lfuse__pair lfuse__oracle_overflow(lfuse_type type, lfuse__pair x)
     long double limit;
 
     if (!lfuse__oracle_floating(type) || !isfinite(x.v) || isinf(x.e)) return x;
-    limit = (long double)f->largest + (long double)f->largest * ldexpl(1, -f->bits - 2);
-    if (fabsl(x.v) - x.e >= limit) return (lfuse__pair){x.v < 0 ? -INFINITY : INFINITY, 0};
+    limit = (long double)f->largest + ldexpl(1, ilogb(f->largest) - f->bits - 1); /* half-way to what would be next */
+    if (f->finite && fabsl(x.v) - x.e > limit) return (lfuse__pair){NAN, 0};
+    if (!f->finite && fabsl(x.v) - x.e >= limit) return (lfuse__pair){x.v < 0 ? -INFINITY : INFINITY, 0};
     if (fabsl(x.v) + x.e >= limit) x.e = INFINITY;
     return x;
 }
 
 lfuse__pair lfuse__oracle_store(lfuse_type type, lfuse__pair x)
 {
-    if (!lfuse__oracle_floating(type) || isnan(x.v) || isinf(x.v) || isinf(x.e)) return x;
+    if (!lfuse__oracle_floating(type) || isnan(x.v) || isinf(x.e)) return x;
+    if (isinf(x.v)) return formats[type].finite ? (lfuse__pair){NAN, 0} : x;
     if (x.e == 0) return (lfuse__pair){nearest(type, x.v), 0};
     x = lfuse__oracle_overflow(type, x);
     if (x.e > 0) x.e = 1.01 * (x.e + lfuse__oracle_ulp(type, (double)fabsl(x.v) + x.e, 0) / 2);
@@ -80,10 +83,11 @@ lfuse__pair lfuse__oracle_read(lfuse_type type, lfuse__pair x)
 {
     long double rounded;
 
-    if ((type != LFUSE_F16 && type != LFUSE_BF16) || isnan(x.v) || isinf(x.v) || isinf(x.e)) return x;
+    if (!lfuse__is_narrow(type) || isnan(x.v) || isinf(x.e)) return x;
+    if (isinf(x.v)) return formats[type].finite ? (lfuse__pair){x.v, INFINITY} : x;
     if (x.e == 0) {
         rounded = nearest(type, x.v);
-        x.e = (double)fabsl(rounded - x.v);
+        x.e = isnan(rounded) ? INFINITY : (double)fabsl(rounded - x.v);
         return x;
     }
     if (fabsl(x.v) + x.e > formats[type].largest) return (lfuse__pair){x.v, INFINITY};

@@ -1,46 +1,114 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* f16 and bf16 on the host: one rounding, to nearest even, from any wider type; NaN stays NaN. */
+/*
+ * Floating types that are storage alone, f16, bf16, e4m3 and e5m2, on the host: one rounding, to nearest even, from any
+ * wider type; NaN stays NaN.
+ */
 #ifndef COMMON_BASE_HALF_H
 #define COMMON_BASE_HALF_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
-/* A binary format of 16 bits with `mantissa` stored fraction bits. */
-static inline uint16_t lfuse__double_to_16(double x, unsigned mantissa)
+#include "libfuse/types.h"
+
+/* Whether arithmetic on the type is f32. */
+static inline bool lfuse__is_narrow(lfuse_type t)
 {
-    const int bias = (1 << (14 - mantissa)) - 1;
-    const uint32_t infinity = (0x7fffu >> mantissa) << mantissa;
+    return t == LFUSE_F16 || t == LFUSE_BF16 || t == LFUSE_E4M3 || t == LFUSE_E5M2;
+}
+
+/* A binary format of at most 16 bits. */
+typedef struct lfuse__format {
+    unsigned fraction, exponent; /* stored bits */
+    bool finite;                 /* it has no infinities: the highest exponent is that of numbers, but for one NaN */
+} lfuse__format;
+
+static inline lfuse__format lfuse__format_of(lfuse_type t)
+{
+    switch (t) {
+    case LFUSE_F16: return (lfuse__format){10, 5, false};
+    case LFUSE_E4M3: return (lfuse__format){3, 4, true};
+    case LFUSE_E5M2: return (lfuse__format){2, 5, false};
+    default: return (lfuse__format){7, 8, false}; /* bf16 */
+    }
+}
+
+/* The magnitude's bits from which on there are no numbers: infinity, or the NaN of a format without. */
+static inline uint32_t lfuse__format_end(lfuse__format f)
+{
+    const uint32_t magnitude = (1u << (f.exponent + f.fraction)) - 1;
+    return f.finite ? magnitude : magnitude >> f.fraction << f.fraction;
+}
+
+static inline uint16_t lfuse__double_to_narrow(lfuse_type type, double x)
+{
+    const lfuse__format f = lfuse__format_of(type);
+    const int bias = (1 << (f.exponent - 1)) - 1;
+    const uint32_t end = lfuse__format_end(f);
     uint64_t bits;
     memcpy(&bits, &x, sizeof bits);
-    const uint32_t sign = (uint32_t)(bits >> 63) << 15;
+    const uint32_t sign = (uint32_t)(bits >> 63) << (f.exponent + f.fraction);
     const uint64_t fraction = bits & (((uint64_t)1 << 52) - 1);
     const int exponent = (int)(bits >> 52 & 0x7ff) - 1023;
 
-    if (exponent == 1024) return (uint16_t)(sign | infinity | (fraction ? 1u << (mantissa - 1) : 0));
-    if (exponent > bias) return (uint16_t)(sign | infinity);
+    if (exponent == 1024) return (uint16_t)(sign | end | (fraction ? 1u << (f.fraction - 1) : 0));
+    if (exponent > bias + 1) return (uint16_t)(sign | end);
     /* Below the smallest normal number more bits are cut off; 2^54 times the unit is below half of it: 0. */
     const int below = exponent < 1 - bias ? 1 - bias - exponent : 0;
-    const int shift = 52 - (int)mantissa + below;
+    const int shift = 52 - (int)f.fraction + below;
     if (shift >= 54) return (uint16_t)sign;
     const uint64_t significand = fraction | (uint64_t)1 << 52, half = (uint64_t)1 << (shift - 1);
     const uint64_t rest = significand & ((half << 1) - 1);
     uint64_t kept = significand >> shift;
     if (rest > half || (rest == half && (kept & 1))) kept++;
     /* The leading one of a normal number adds 1 to the exponent field, and so does a carry. */
-    const uint64_t field = below ? 0 : (uint64_t)(exponent + bias - 1) << mantissa;
-    return (uint16_t)(sign | (uint32_t)(field + kept));
+    kept += below ? 0 : (uint64_t)(exponent + bias - 1) << f.fraction;
+    return (uint16_t)(sign | (kept < end ? (uint32_t)kept : end));
 }
 
-static inline uint16_t lfuse__double_to_f16(double x)
+static inline float lfuse__narrow_to_float(lfuse_type type, uint16_t number)
 {
-    return lfuse__double_to_16(x, 10);
+    const lfuse__format f = lfuse__format_of(type);
+    const unsigned wide = 23 - f.fraction, rebias = 128 - (1u << (f.exponent - 1));
+    const uint32_t magnitude = number & ((1u << (f.exponent + f.fraction)) - 1);
+    const uint32_t sign = (uint32_t)(number >> (f.exponent + f.fraction) & 1) << 31;
+    uint32_t bits = (magnitude << wide) + (rebias << 23);
+    float x, unit;
+
+    if (magnitude >= lfuse__format_end(f)) bits = 0x7f800000 | magnitude << wide;
+    bits |= sign;
+    memcpy(&x, &bits, sizeof x);
+    if (magnitude >> f.fraction || !rebias) return x;
+    bits = (rebias + 1 - f.fraction) << 23; /* a subnormal number is a multiple of it */
+    memcpy(&unit, &bits, sizeof unit);
+    return sign ? -(float)magnitude * unit : (float)magnitude * unit;
 }
 
-static inline uint16_t lfuse__double_to_bf16(double x)
+/* Element i of an array of a narrow type. */
+static inline float lfuse__narrow_get(lfuse_type type, const void *data, int64_t i)
 {
-    return lfuse__double_to_16(x, 7);
+    if (lfuse_type_size(type) == 1) return lfuse__narrow_to_float(type, ((const uint8_t *)data)[i]);
+    return lfuse__narrow_to_float(type, ((const uint16_t *)data)[i]);
 }
+
+static inline void lfuse__narrow_put(lfuse_type type, void *data, int64_t i, double x)
+{
+    const uint16_t number = lfuse__double_to_narrow(type, x);
+    if (lfuse_type_size(type) == 1) ((uint8_t *)data)[i] = (uint8_t)number;
+    else ((uint16_t *)data)[i] = number;
+}
+
+/* x, rounded to the type. */
+static inline float lfuse__narrow_round(lfuse_type type, double x)
+{
+    return lfuse__narrow_to_float(type, lfuse__double_to_narrow(type, x));
+}
+
+static inline uint16_t lfuse__double_to_f16(double x) { return lfuse__double_to_narrow(LFUSE_F16, x); }
+static inline uint16_t lfuse__double_to_bf16(double x) { return lfuse__double_to_narrow(LFUSE_BF16, x); }
+static inline float lfuse__f16_to_float(uint16_t h) { return lfuse__narrow_to_float(LFUSE_F16, h); }
+static inline float lfuse__bf16_to_float(uint16_t h) { return lfuse__narrow_to_float(LFUSE_BF16, h); }
 
 /* As double, rounded to odd: a later rounding to a narrower type is then the only one. */
 static inline double lfuse__odd_double(long double x)
@@ -53,31 +121,6 @@ static inline double lfuse__odd_double(long double x)
     bits |= 1;
     memcpy(&y, &bits, sizeof y);
     return y;
-}
-
-static inline float lfuse__bf16_to_float(uint16_t h)
-{
-    uint32_t bits = (uint32_t)h << 16;
-    float x;
-    memcpy(&x, &bits, sizeof x);
-    return x;
-}
-
-static inline float lfuse__f16_to_float(uint16_t h)
-{
-    const uint32_t sign = (uint32_t)(h & 0x8000) << 16, rest = h & 0x7fff;
-    uint32_t bits;
-    float x;
-    if (rest >= 0x7c00) {
-        bits = sign | 0x7f800000 | (rest & 0x3ff) << 13;
-    } else if (rest >= 0x400) {
-        bits = sign | ((rest << 13) + (112u << 23));
-    } else { /* a multiple of 2^-24 */
-        x = (float)rest * 0x1p-24f;
-        return sign ? -x : x;
-    }
-    memcpy(&x, &bits, sizeof x);
-    return x;
 }
 
 #endif

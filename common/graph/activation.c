@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Functions that are others put together: no operator of their own. */
+#include "common/base/whole.h"
 #include "common/graph/compose.h"
 #include "libfuse/ops.h"
 
@@ -48,6 +49,29 @@ lfuse_value lfuse_tanhshrink(lfuse_value a)
     lfuse_graph *where;
 
     return begin("lfuse_tanhshrink", 1, &a, &where) ? lfuse__op_sub(a, lfuse__op_tanh(a)) : LFUSE__POISONED(where);
+}
+
+/* Whether the type has larger numbers than `most`. Numbers without a type are f64. */
+static bool exceeds(lfuse_type type, double most)
+{
+    return !lfuse__is_integer(type) ? type != LFUSE_BOOL : (double)lfuse__highest(type) > most;
+}
+
+lfuse_value lfuse_cast_saturated(lfuse_value a, lfuse_type type)
+{
+    static const char call[] = "lfuse_cast_saturated";
+    lfuse_graph *where, *g = lfuse__build_operands(call, 1, &a, &where);
+    double most;
+
+    if (!g || !lfuse__build_type(g, call, type)) return LFUSE__POISONED(where);
+    if (!lfuse__is_narrow(type))
+        return lfuse__graph_poison(g, LFUSE_ERR_TYPE, "%s: to %s, which is none of f16, bf16, e4m3 and e5m2", call,
+                                   lfuse_type_name(type));
+    most = lfuse__narrow_to_float(type, (uint16_t)(lfuse__format_end(lfuse__format_of(type)) - 1));
+    a = lfuse__to_type(call, a, lfuse__wide_type((lfuse_type)g->nodes[a.id].type));
+    if (a.id >= 0 && exceeds((lfuse_type)g->nodes[a.id].type, most))
+        a = lfuse__op_clamp(a, lfuse__build_constant(g, -most), lfuse__build_constant(g, most));
+    return lfuse__to_type(call, a, type);
 }
 
 #define GATED(name, activation)                                                                                        \

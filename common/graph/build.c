@@ -278,7 +278,7 @@ lfuse_value lfuse__build_cast(lfuse_graph *g, const char *call, int32_t node, lf
 
 lfuse_type lfuse__wide_type(lfuse_type type)
 {
-    return type == LFUSE_F16 || type == LFUSE_BF16 ? LFUSE_F32 : type;
+    return lfuse__is_narrow(type) ? LFUSE_F32 : type;
 }
 
 lfuse_value lfuse__to_type(const char *call, lfuse_value v, lfuse_type type)

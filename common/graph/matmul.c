@@ -12,15 +12,10 @@ static bool same_batch(const lfuse__node *x, const lfuse__node *y)
     return x->rank == y->rank && !memcmp(x->shape, y->shape, (size_t)(x->rank - 2) * sizeof *x->shape);
 }
 
-static bool narrow(lfuse_type type)
-{
-    return type == LFUSE_F16 || type == LFUSE_BF16;
-}
-
 /* Different types that are both multiplied as f32. */
 static bool mixed(lfuse_type a, lfuse_type b)
 {
-    return a != b && (narrow(a) || a == LFUSE_F32) && (narrow(b) || b == LFUSE_F32);
+    return a != b && (lfuse__is_narrow(a) || a == LFUSE_F32) && (lfuse__is_narrow(b) || b == LFUSE_F32);
 }
 
 void lfuse__build_no_integers(lfuse_graph *g, const char *call, lfuse_type type)
@@ -59,7 +54,7 @@ static bool has_form(lfuse_graph *g, const char *call, const lfuse__node *x, con
 {
     const lfuse_type in = (lfuse_type)x->type;
 
-    if (type != in ? !narrow(in) || type != LFUSE_F32 : x->type != y->type && type != LFUSE_F32)
+    if (type != in ? !lfuse__is_narrow(in) || type != LFUSE_F32 : x->type != y->type && type != LFUSE_F32)
         lfuse__graph_poison(g, LFUSE_ERR_TYPE, "%s: a product of %s and %s whose sums are %s", call,
                             lfuse_type_name(in), lfuse_type_name((lfuse_type)y->type), lfuse_type_name(type));
     else if (precision != LFUSE_PRECISION_FULL &&

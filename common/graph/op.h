@@ -5,13 +5,13 @@
 
 #include <stdbool.h>
 
-#include "libfuse/types.h"
+#include "common/base/half.h"
 
-#define LFUSE__TYPES (LFUSE_U8 + 1) /* every lfuse_type is less */
+#define LFUSE__TYPES (LFUSE_E5M2 + 1) /* every lfuse_type is less */
 
 static inline bool lfuse__is_floating(lfuse_type t)
 {
-    return t == LFUSE_F32 || t == LFUSE_F16 || t == LFUSE_BF16 || t == LFUSE_F64;
+    return t == LFUSE_F32 || t == LFUSE_F64 || lfuse__is_narrow(t);
 }
 
 /* Whether arithmetic of the type wraps; that of bool does not. */
@@ -72,7 +72,7 @@ static inline bool lfuse__reduce_needs_elements(lfuse__reduce op)
 
 typedef enum lfuse__op_class {
     LFUSE__CLASS_NUMERIC,  /* every type but bool; result of the same type */
-    LFUSE__CLASS_FLOATING, /* f32 f16 bf16 f64; result of the same type */
+    LFUSE__CLASS_FLOATING, /* floating types; result of the same type */
     LFUSE__CLASS_COMPARE,  /* two of one type (eq and ne: bool too); result bool */
     LFUSE__CLASS_SELECT,   /* bool, T, T; result T, any type */
     LFUSE__CLASS_PREDICATE, /* of one floating type; result bool */

@@ -91,7 +91,7 @@ lfuse_value lfuse_random_uniform(lfuse_graph *g, lfuse_type type, int rank, cons
                                  lfuse_value offset)
 {
     static const char call[] = "lfuse_random_uniform";
-    const int bits = type == LFUSE_F16 ? 11 : type == LFUSE_BF16 ? 8 : 24;
+    const int bits = lfuse__is_narrow(type) ? (int)lfuse__format_of(type).fraction + 1 : 24;
     source s;
 
     lfuse__build_begin(g, call);

@@ -10,7 +10,7 @@ lfuse_value lfuse__build_scan(lfuse_graph *g, const char *call, lfuse__reduce op
     const lfuse_type type = (lfuse_type)g->nodes[node].type;
     lfuse__node n;
 
-    if (type == LFUSE_F16 || type == LFUSE_BF16 || !lfuse__op_takes(lfuse__scan_op(op), type))
+    if (lfuse__is_narrow(type) || !lfuse__op_takes(lfuse__scan_op(op), type))
         return lfuse__graph_poison(g, LFUSE_ERR_TYPE, "%s: does not take type %s", call, lfuse_type_name(type));
     n = lfuse__build_over(LFUSE__SCAN, type, node, -1);
     n.op = (uint8_t)op;

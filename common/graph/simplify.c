@@ -215,7 +215,7 @@ static void simplify_reduce(const lfuse_graph *g, lfuse__node *n)
 
     if (in->kind != LFUSE__CAST || lfuse__folds[n->op].type != LFUSE__FOLD_WIDE) return;
     from = (lfuse_type)g->nodes[in->in[0]].type;
-    if ((in->type == LFUSE_F32 && (from == LFUSE_F16 || from == LFUSE_BF16)) ||
+    if ((in->type == LFUSE_F32 && lfuse__is_narrow(from)) ||
         (in->type == LFUSE_I64 && lfuse__is_integer(from)))
         n->in[0] = in->in[0];
 }

@@ -89,7 +89,7 @@ static void put_apply(lfuse__strbuf *out, int indent, const lfuse__body *body, i
     lfuse__strbuf_add(out, narrow(instr->type) ? ");\n" : ";\n");
 }
 
-/* f16 and bf16 exist in memory alone: a conversion to one rounds, once, and stays f32. */
+/* Narrow types exist in memory alone: a conversion to one rounds, once, and stays f32. */
 static void put_round(lfuse__strbuf *out, int indent, const lfuse__instr *instr, int at)
 {
     const char *from = lfuse__register_word(instr->from);
@@ -115,7 +115,7 @@ static void put_narrow(lfuse__strbuf *out, int indent, const lfuse__instr *instr
 static void put_convert(lfuse__strbuf *out, int indent, const lfuse__instr *instr, int at)
 {
     const char *from = lfuse__register_word(instr->from), *to = lfuse__register_word(instr->type);
-    if (instr->type == LFUSE_F16 || instr->type == LFUSE_BF16)
+    if (lfuse__is_narrow((lfuse_type)instr->type))
         put_round(out, indent, instr, at);
     else if (narrow(instr->type))
         put_narrow(out, indent, instr, at);

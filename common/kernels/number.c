@@ -22,8 +22,10 @@ static uint64_t double_bits(double x)
 uint64_t lfuse__number_word(lfuse_type type, double number)
 {
     switch (type) {
-    case LFUSE_F16: return float_bits(lfuse__f16_to_float(lfuse__double_to_f16(number)));
-    case LFUSE_BF16: return float_bits(lfuse__bf16_to_float(lfuse__double_to_bf16(number)));
+    case LFUSE_F16:
+    case LFUSE_BF16:
+    case LFUSE_E4M3:
+    case LFUSE_E5M2: return float_bits(lfuse__narrow_round(type, number));
     case LFUSE_F64: return double_bits(number);
     case LFUSE_I64: return (uint64_t)lfuse__double_to_whole(type, number);
     case LFUSE_I32:

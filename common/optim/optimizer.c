@@ -63,7 +63,7 @@ static void settle_form(const lfuse_optimizer *o, const lfuse__rule *rule, lfuse
 
     form->rule = rule;
     form->switches = o->switches;
-    if (p != LFUSE_F16 && p != LFUSE_BF16) form->switches &= ~(unsigned)LFUSE_OPTIM_MASTERS;
+    if (!lfuse__is_narrow(p)) form->switches &= ~(unsigned)LFUSE_OPTIM_MASTERS;
     form->clip = o->options.clip;
     form->parameter = p;
     form->gradient = o->options.gradient_type ? o->options.gradient_type : p;

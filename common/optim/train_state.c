@@ -162,17 +162,16 @@ static lfuse_status copy_lists(lfuse_training *t, lfuse_stream *s, int n, lfuse_
 
 static lfuse_status copy_parameters(lfuse_training *t, lfuse_stream *s)
 {
-    static const lfuse_type types[] = { LFUSE_F32, LFUSE_F64, LFUSE_F16, LFUSE_BF16 };
     lfuse_tensor **from = calloc((size_t)t->nparameters * 2, sizeof(lfuse_tensor *)), **to = from + t->nparameters;
     lfuse_status status = LFUSE_OK;
     int type, i, k, n;
 
     if (!from) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%d parameters)", t->nparameters);
-    for (type = 0; type < 4; type++)
+    for (type = 0; type < LFUSE__TYPES; type++)
         for (k = 0; k < LFUSE_RULE_STATES && !status; k++) {
             for (i = n = 0; i < t->nparameters; i++) {
                 const lfuse__train_parameter *p = &t->parameters[i];
-                if (p->tensor->type != types[type] || k >= p->nstates || !p->kinds[k].copies) continue;
+                if ((int)p->tensor->type != type || k >= p->nstates || !p->kinds[k].copies) continue;
                 from[n] = p->tensor;
                 to[n++] = p->states[k];
             }

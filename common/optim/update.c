@@ -48,7 +48,7 @@ static lfuse_status settle_form(lfuse_rule rule, unsigned switches, lfuse_type p
                             lfuse_type_name(parameter));
     if (state && !lfuse__is_floating(state))
         return lfuse__error(LFUSE_ERR_TYPE, "states of type %s, which is not floating", lfuse_type_name(state));
-    if (parameter != LFUSE_F16 && parameter != LFUSE_BF16) switches &= ~(unsigned)LFUSE_OPTIM_MASTERS;
+    if (!lfuse__is_narrow(parameter)) switches &= ~(unsigned)LFUSE_OPTIM_MASTERS;
     *form = (lfuse__optim_form){ .rule = r, .switches = switches, .parameter = parameter };
     form->state = state ? state : lfuse__optim_type(form);
     return LFUSE_OK;

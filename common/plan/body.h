@@ -51,7 +51,7 @@ typedef struct lfuse__body {
 /* Returns the type that a register holds for values of type t. */
 static inline lfuse_type lfuse__register_type(lfuse_type t)
 {
-    return t == LFUSE_F16 || t == LFUSE_BF16 ? LFUSE_F32 : t == LFUSE_I8 || t == LFUSE_U8 ? LFUSE_I32 : t;
+    return lfuse__is_narrow(t) ? LFUSE_F32 : t == LFUSE_I8 || t == LFUSE_U8 ? LFUSE_I32 : t;
 }
 
 /* ---- body.c ---- */

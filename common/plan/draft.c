@@ -127,7 +127,7 @@ bool lfuse__draft_unrounded(const lfuse__draft *d, int32_t node)
 {
     for (;;) {
         const lfuse__node *n = lfuse__draft_node(d, node);
-        if (n->type != LFUSE_F16 && n->type != LFUSE_BF16) return false;
+        if (!lfuse__is_narrow((lfuse_type)n->type)) return false;
         if (n->kind == LFUSE__POINTWISE) return true;
         if (n->kind != LFUSE__GATHER && !d->nodes[node].copied_view) return false;
         node = d->memory[n->in[0]].view.base;

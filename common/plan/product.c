@@ -42,15 +42,10 @@ static lfuse_type operand_type(const lfuse__draft *d, int32_t matmul, int i)
     return (lfuse_type)lfuse__draft_node(d, lfuse__draft_node(d, matmul)->in[i])->type;
 }
 
-static bool narrow(lfuse_type type)
-{
-    return type == LFUSE_F16 || type == LFUSE_BF16;
-}
-
 /* Operands that are to be cast for a product of f32. */
 static int narrow_operands(const lfuse__draft *d, int32_t matmul)
 {
-    return narrow(operand_type(d, matmul, 0)) + narrow(operand_type(d, matmul, 1));
+    return lfuse__is_narrow(operand_type(d, matmul, 0)) + lfuse__is_narrow(operand_type(d, matmul, 1));
 }
 
 static bool mixed(const lfuse__draft *d, int32_t matmul)
@@ -182,7 +177,7 @@ static lfuse_status widened(lfuse__draft *d, const lfuse__unit *u, int32_t end, 
     gemm->product.type = gemm->operands[2].type = LFUSE_F32;
     gemm->product.wide = false;
     for (i = 0; i < 2; i++)
-        if (narrow(operand_type(d, matmul, i)))
+        if (lfuse__is_narrow(operand_type(d, matmul, i)))
             LFUSE__TRY(widen_operand(d, matmul, i, &gemm->operands[i], &steps[casts++]));
     return follows ? tail_step(d, matmul, u->tail, end, &acc, LFUSE_F32, &gemm[1]) : LFUSE_OK;
 }

@@ -136,7 +136,7 @@ static const row rows[LFUSE__FOREACH_COUNT] = {
 
 static lfuse_type wide(lfuse_type type)
 {
-    return type == LFUSE_F16 || type == LFUSE_BF16 ? LFUSE_F32 : type;
+    return lfuse__is_narrow(type) ? LFUSE_F32 : type;
 }
 
 static lfuse_value input(lfuse_graph *g, const char *name, int form, lfuse_type type)

@@ -84,7 +84,7 @@ static lfuse_status gemm(lfuse_stream *stream, const form *f, const lfuse_bindin
 lfuse_status lfuse__gemm_now(lfuse_stream *stream, bool ta, bool tb, double alpha, const lfuse_tensor *a,
                              const lfuse_tensor *b, double beta, lfuse_tensor *c)
 {
-    const bool narrow = a->type == LFUSE_F16 || a->type == LFUSE_BF16;
+    const bool narrow = lfuse__is_narrow(a->type);
     const form f = { a->type, narrow && c->type == LFUSE_F32, ta, tb, beta != 0 };
     const lfuse_binding bindings[] = {
         lfuse_bind_tensor("a", (lfuse_tensor *)a), lfuse_bind_tensor("b", (lfuse_tensor *)b),

@@ -22,9 +22,9 @@ typedef struct dtype {
 static const dtype dtypes[] = {
     {"F64", LFUSE_F64, 8}, {"F32", LFUSE_F32, 4}, {"F16", LFUSE_F16, 2}, {"BF16", LFUSE_BF16, 2},
     {"I64", LFUSE_I64, 8}, {"I32", LFUSE_I32, 4}, {"I8", LFUSE_I8, 1}, {"U8", LFUSE_U8, 1}, {"BOOL", LFUSE_BOOL, 1},
+    {"F8_E4M3", LFUSE_E4M3, 1}, {"F8_E5M2", LFUSE_E5M2, 1},
     {"I16", LFUSE_TYPE_NONE, 2}, {"U16", LFUSE_TYPE_NONE, 2}, {"U32", LFUSE_TYPE_NONE, 4},
-    {"U64", LFUSE_TYPE_NONE, 8}, {"C64", LFUSE_TYPE_NONE, 8}, {"F8_E4M3", LFUSE_TYPE_NONE, 1},
-    {"F8_E5M2", LFUSE_TYPE_NONE, 1}, {"F8_E8M0", LFUSE_TYPE_NONE, 1},
+    {"U64", LFUSE_TYPE_NONE, 8}, {"C64", LFUSE_TYPE_NONE, 8}, {"F8_E8M0", LFUSE_TYPE_NONE, 1},
 };
 enum { DTYPES = sizeof dtypes / sizeof *dtypes };
 

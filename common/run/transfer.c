@@ -296,8 +296,10 @@ static unsigned pattern_of(lfuse_type type, double number, uint64_t *pattern)
     switch (type) {
     case LFUSE_F32: memcpy(&word, &f, sizeof word); *pattern = word; break;
     case LFUSE_F64: memcpy(pattern, &number, sizeof *pattern); break;
-    case LFUSE_F16: *pattern = lfuse__double_to_f16(number); break;
-    case LFUSE_BF16: *pattern = lfuse__double_to_bf16(number); break;
+    case LFUSE_F16:
+    case LFUSE_BF16:
+    case LFUSE_E4M3:
+    case LFUSE_E5M2: *pattern = lfuse__double_to_narrow(type, number); break;
     case LFUSE_I64: *pattern = (uint64_t)lfuse__double_to_whole(type, number); break;
     case LFUSE_I32: *pattern = (uint32_t)lfuse__double_to_whole(type, number); break;
     case LFUSE_I8:

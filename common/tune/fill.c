@@ -11,8 +11,7 @@ static void put(lfuse_type type, void *to, int i, double x)
     switch (type) {
     case LFUSE_F32: ((float *)to)[i] = (float)x; break;
     case LFUSE_F64: ((double *)to)[i] = x; break;
-    case LFUSE_F16: ((uint16_t *)to)[i] = lfuse__double_to_f16(x); break;
-    default: ((uint16_t *)to)[i] = lfuse__double_to_bf16(x); break;
+    default: lfuse__narrow_put(type, to, i, x); break;
     }
 }
 

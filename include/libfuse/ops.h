@@ -9,7 +9,7 @@
  * members' sizes, and with numbers. The result is of the tensor's type. The number
  *
  *  - beside f32 and f64 is rounded once, to that type
- *  - beside f16 and bf16 takes part in f32, as all arithmetic on them does: 0.01 * 1e5 is 1000 in f16
+ *  - beside f16, bf16, e4m3 and e5m2 takes part in f32, as all arithmetic on them does: 0.01 * 1e5 is 1000 in f16
  *  - beside integers and bool must be one that the type can hold exactly. Others (2.5 or 3e9 beside i32, -1 beside u8,
  *    NaN) are refused with ERR_TYPE: constants when the graph is built, scalars by the run, before anything is
  *    launched, and values of rank 0 by their type, where it has numbers that the other lacks. lfuse_cast cuts off
@@ -21,10 +21,11 @@
  * abs min max fma square sqrt reciprocal, pow and powi, comparisons and selections, on every device as on the host;
  * other functions agree within their bounds. Cast a 0-d tensor of another type to f64 first to have the same of it.
  *
- * f16 and bf16 are storage: the arithmetic is f32 and rounds when a result is stored or cast, or a product takes the
- * value, and nowhere between these functions, whatever is fused: a / (sqrt(a * a) + 1e-8) is 0 at 0 in f16 too. (Views
- * and concatenations that are copied, and products, may round what they hand on.) Floating functions need a floating
- * type. NaN propagates through every arithmetic function, min, max, relu and clamp included; payloads are not promised.
+ * f16, bf16, e4m3 and e5m2 are storage: the arithmetic is f32 and rounds when a result is stored or cast, or a product
+ * takes the value, and nowhere between these functions, whatever is fused: a / (sqrt(a * a) + 1e-8) is 0 at 0 in f16
+ * too. (Views and concatenations that are copied, and products, may round what they hand on.) Floating functions need
+ * a floating type. NaN propagates through every arithmetic function, min, max, relu and clamp included; payloads are
+ * not promised.
  * Each function's error in ulp of f32 and f64 is in the table common/graph/ops.def, which the tests hold it to.
  */
 #ifndef LIBFUSE_OPS_H
@@ -227,9 +228,16 @@ LFUSE_API lfuse_value lfuse_shr(lfuse_value a, lfuse_value count);
 
 /**
  * To another type. Narrowing rounds to nearest even, NaN stays NaN; floating to integer truncates and saturates, NaN
- * becomes 0; to bool: 1 where the value is not 0 (NaN gives 1).
+ * becomes 0; to bool: 1 where the value is not 0 (NaN gives 1). What is too large for a floating type becomes infinite,
+ * for e4m3, which has no infinities, NaN; lfuse_cast_saturated does otherwise.
  */
 LFUSE_API lfuse_value lfuse_cast(lfuse_value a, lfuse_type type);
+/**
+ * To f16, bf16, e4m3 or e5m2 (else ERR_TYPE), from any type. What is too large, infinities too, becomes the largest
+ * number of the type, with its sign: 65 504, 0x1.fep127, 448, 57 344. NaN stays NaN. It is a cast of a clamp, so that
+ * its gradient is 0 where it saturates.
+ */
+LFUSE_API lfuse_value lfuse_cast_saturated(lfuse_value a, lfuse_type type);
 
 /**
  * Matrix product of the last two axes, [m, k] and [k, n]. The axes before them, if any, are batches of matrices, which

@@ -4,8 +4,8 @@
  * length of a header, a header in JSON, and the elements in row-major order, little-endian
  * (https://github.com/huggingface/safetensors#format).
  *
- * Types: F64, F32, F16, BF16, I64, I32, I8, U8 and BOOL are those of types.h. A file may hold tensors of the format's
- * other types (I16, U16, U32, U64, C64, F8_E4M3, F8_E5M2, F8_E8M0): they are listed, but not loaded.
+ * Types: F64, F32, F16, BF16, F8_E4M3, F8_E5M2, I64, I32, I8, U8 and BOOL are those of types.h. A file may hold tensors
+ * of the format's other types (I16, U16, U32, U64, C64, F8_E8M0): they are listed, but not loaded.
  *
  * Names are UTF-8, not empty and not "__metadata__". A file may hold texts beside its tensors, "metadata", which a
  * training uses for what is no tensor (the number of the step).

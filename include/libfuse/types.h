@@ -5,8 +5,15 @@
 #include <libfuse/base.h>
 
 /**
- * Element types: name, number, text, bytes. Arithmetic on f16 and bf16 is done in f32; bool is 0 or 1 in memory.
- * Integers wrap at their own width.
+ * Element types: name, number, text, bytes. Arithmetic on f16, bf16, e4m3 and e5m2 is done in f32; bool is 0 or 1 in
+ * memory. Integers wrap at their own width. What these headers say of f16 and bf16 holds of e4m3 and e5m2 too, where
+ * they are not named.
+ *
+ * e4m3 and e5m2 are the 8-bit formats of the Open Compute Project (OFP8 1.0), PyTorch's float8_e4m3fn and float8_e5m2:
+ *   - e4m3 has 3 bits behind the point, numbers from 2^-9 up to 448, no infinities, and NaN as 0x7f and 0xff;
+ *   - e5m2 has 2 bits, numbers from 2^-16 up to 57 344, infinities and NaNs, as the upper half of an f16 has.
+ * What is too large for e4m3 becomes NaN when it is stored or cast, for e5m2 infinity; lfuse_cast_saturated gives the
+ * largest number instead.
  */
 #define LFUSE_TYPE_MAP(X)                                                                                              \
     X(F32, 1, "f32", 4)                                                                                                \
@@ -17,7 +24,9 @@
     X(BOOL, 6, "bool", 1)                                                                                              \
     X(I64, 7, "i64", 8)                                                                                                \
     X(I8, 8, "i8", 1)                                                                                                  \
-    X(U8, 9, "u8", 1)
+    X(U8, 9, "u8", 1)                                                                                                  \
+    X(E4M3, 10, "e4m3", 1)                                                                                             \
+    X(E5M2, 11, "e5m2", 1)
 
 typedef enum lfuse_type {
     LFUSE_TYPE_NONE = 0,

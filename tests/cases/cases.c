@@ -22,6 +22,8 @@ static void flat_of(harness *h, lfuse_type type)
 CASE(flat_f32, 0) { flat_of(h, LFUSE_F32); }
 CASE(flat_f16, 0) { flat_of(h, LFUSE_F16); }
 CASE(flat_bf16, 0) { flat_of(h, LFUSE_BF16); }
+CASE(flat_e4m3, 0) { flat_of(h, LFUSE_E4M3); }
+CASE(flat_e5m2, 0) { flat_of(h, LFUSE_E5M2); }
 CASE(flat_f64, 0) { flat_of(h, LFUSE_F64); }
 
 CASE(integers, EXACT)
@@ -255,19 +257,20 @@ CASE(compare_and_select, EXACT)
 
 CASE(casts, EXACT)
 {
-    static const lfuse_type types[] = {LFUSE_F16, LFUSE_BF16, LFUSE_I32, LFUSE_BOOL, LFUSE_F32};
-    static const char *const names[] = {"half", "bhalf", "integer", "boolean", "same"};
+    static const lfuse_type types[] = {LFUSE_F16, LFUSE_BF16, LFUSE_I32, LFUSE_BOOL, LFUSE_F32, LFUSE_E4M3, LFUSE_E5M2};
+    static const char *const names[] = {"half", "bhalf", "integer", "boolean", "same", "e4m3", "e5m2"};
     lfuse_value a = h_input(h, "a", F32(3000), PLAIN, NASTY);
     for (int i = 0; i < LENGTH(types); i++)
         h_output(h, names[i], lfuse_cast(a, types[i]), TYPED(types[i], 3000), PLAIN);
     h_output(h, "through", lfuse_cast(lfuse_cast(a, LFUSE_F16), LFUSE_F32), F32(3000), PLAIN);
+    h_output(h, "saturated", lfuse_cast_saturated(a, LFUSE_E4M3), TYPED(LFUSE_E4M3, 3000), PLAIN);
     h_expect_same_bits(h);
 }
 
 CASE(casts_f64, 0)
 {
-    static const lfuse_type types[] = {LFUSE_F16, LFUSE_BF16, LFUSE_I32, LFUSE_F32};
-    static const char *const names[] = {"half", "bhalf", "integer", "single"};
+    static const lfuse_type types[] = {LFUSE_F16, LFUSE_BF16, LFUSE_I32, LFUSE_F32, LFUSE_E4M3, LFUSE_E5M2};
+    static const char *const names[] = {"half", "bhalf", "integer", "single", "e4m3", "e5m2"};
     lfuse_value a = h_input(h, "a", F64(3000), PLAIN, NASTY);
     for (int i = 0; i < LENGTH(types); i++)
         h_output(h, names[i], lfuse_cast(a, types[i]), TYPED(types[i], 3000), PLAIN);
@@ -311,6 +314,7 @@ static void functions_of(harness *h, lfuse_type type)
 
 CASE(functions_f32, 0) { functions_of(h, LFUSE_F32); }
 CASE(functions_f64, 0) { functions_of(h, LFUSE_F64); }
+CASE(functions_e4m3, 0) { functions_of(h, LFUSE_E4M3); }
 CASE(functions_bf16, 0) { functions_of(h, LFUSE_BF16); }
 
 CASE(more_functions, 0)
@@ -341,6 +345,8 @@ CASE(product_f32, 0) { product_of(h, LFUSE_F32, 33, 65, 17, NORMAL); }
 CASE(product_f64, 0) { product_of(h, LFUSE_F64, 20, 31, 40, NORMAL); }
 CASE(product_f16, 0) { product_of(h, LFUSE_F16, 48, 64, 32, NORMAL); }
 CASE(product_bf16, 0) { product_of(h, LFUSE_BF16, 48, 64, 32, NORMAL); }
+CASE(product_e4m3, 0) { product_of(h, LFUSE_E4M3, 48, 64, 32, NORMAL); }
+CASE(product_e5m2, 0) { product_of(h, LFUSE_E5M2, 33, 65, 17, NORMAL); }
 CASE(product_exact, 0) { product_of(h, LFUSE_F32, 70, 96, 45, INTEGERS); }
 CASE(product_row, 0) { product_of(h, LFUSE_F32, 1, 128, 64, NORMAL); }
 CASE(product_no_rows, 0) { product_of(h, LFUSE_F32, 0, 8, 8, NORMAL); }
@@ -379,6 +385,8 @@ CASE(dense_gelu_tanh, 0) { dense_of(h, LFUSE_F32, lfuse_gelu_tanh); }
 CASE(dense_tanh, 0) { dense_of(h, LFUSE_F32, lfuse_tanh); }
 CASE(dense_f16, 0) { dense_of(h, LFUSE_F16, lfuse_relu); }
 CASE(dense_bf16, 0) { dense_of(h, LFUSE_BF16, lfuse_gelu_tanh); }
+
+CASE(dense_e4m3, 0) { dense_of(h, LFUSE_E4M3, lfuse_relu); }
 
 CASE(dense_exact, EXACT)
 {

@@ -93,6 +93,7 @@ static void scatters_many_of(harness *h, lfuse_type type, lfuse_type indices, ha
 CASE(scatters_many, EXACT) { scatters_many_of(h, LFUSE_F32, LFUSE_I64, NASTY); }
 CASE(scatters_many_f64, EXACT) { scatters_many_of(h, LFUSE_F64, LFUSE_I32, NORMAL); }
 CASE(scatters_many_f16, EXACT) { scatters_many_of(h, LFUSE_F16, LFUSE_I32, NORMAL); }
+CASE(scatters_many_e4m3, EXACT) { scatters_many_of(h, LFUSE_E4M3, LFUSE_I32, NORMAL); }
 CASE(scatters_many_bf16, EXACT) { scatters_many_of(h, LFUSE_BF16, LFUSE_I32, NORMAL); }
 CASE(scatters_many_i8, EXACT) { scatters_many_of(h, LFUSE_I8, LFUSE_I32, NASTY); }
 CASE(scatters_many_u8, EXACT) { scatters_many_of(h, LFUSE_U8, LFUSE_I32, NASTY); }

@@ -110,6 +110,7 @@ CASE(lists_f32, EXACT)
 }
 
 CASE(lists_f16, EXACT) { lists_of(h, LFUSE_F16); }
+CASE(lists_e4m3, EXACT) { lists_of(h, LFUSE_E4M3); }
 CASE(lists_bf16, EXACT) { lists_of(h, LFUSE_BF16); }
 CASE(lists_f64, 0) { lists_of(h, LFUSE_F64); }
 

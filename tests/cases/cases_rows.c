@@ -95,6 +95,7 @@ static void kinds_of(harness *h, lfuse_type type)
 
 CASE(kinds_of_f32, EXACT) { kinds_of(h, LFUSE_F32); }
 CASE(kinds_of_f16, 0) { kinds_of(h, LFUSE_F16); }
+CASE(kinds_of_e5m2, EXACT) { kinds_of(h, LFUSE_E5M2); }
 CASE(kinds_of_bf16, EXACT) { kinds_of(h, LFUSE_BF16); }
 CASE(kinds_of_f64, 0) { kinds_of(h, LFUSE_F64); }
 CASE(kinds_of_i8, 0) { kinds_of(h, LFUSE_I8); }
@@ -178,6 +179,7 @@ CASE(softmax_1000, EVERY_WAY) { softmax_of(h, LFUSE_F32, 9, 1000, PLAIN); }
 CASE(softmax_4097, 0) { softmax_of(h, LFUSE_F32, 3, 4097, OFFSET); }
 CASE(softmax_30000, 0) { softmax_of(h, LFUSE_F32, 2, 30000, PLAIN); }
 CASE(softmax_f16, 0) { softmax_of(h, LFUSE_F16, 12, 258, PLAIN); }
+CASE(softmax_e4m3, 0) { softmax_of(h, LFUSE_E4M3, 12, 258, PLAIN); }
 CASE(softmax_bf16, 0) { softmax_of(h, LFUSE_BF16, 12, 258, PLAIN); }
 CASE(softmax_f64, 0) { softmax_of(h, LFUSE_F64, 6, 77, PLAIN); }
 

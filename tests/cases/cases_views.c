@@ -171,6 +171,7 @@ static void shuffle(harness *h, lfuse_type type)
 }
 
 CASE(shuffle_f16, EXACT) { shuffle(h, LFUSE_F16); }
+CASE(shuffle_e4m3, 0) { shuffle(h, LFUSE_E4M3); }
 CASE(shuffle_bf16, 0) { shuffle(h, LFUSE_BF16); }
 CASE(shuffle_f64, 0) { shuffle(h, LFUSE_F64); }
 CASE(shuffle_i8, 0) { shuffle(h, LFUSE_I8); }

@@ -36,3 +36,9 @@ check_PROGRAMS += tests/cases/check_rounding
 TESTS += tests/cases/check_rounding
 tests_cases_check_rounding_SOURCES = %reldir%/check_rounding.c
 tests_cases_check_rounding_LDADD = tests/stub/libstub.la bench/liboracle.la $(LDADD) -lm
+
+# Every number of 8 bits, and every middle between two.
+check_PROGRAMS += tests/cases/check_conversions
+TESTS += tests/cases/check_conversions
+tests_cases_check_conversions_SOURCES = %reldir%/check_conversions.c
+tests_cases_check_conversions_LDADD = tests/stub/libstub.la $(LDADD) -lm

@@ -4,7 +4,8 @@
 #include "tests/support/main.h"
 
 static const lfuse_type floating[] = {LFUSE_F32, LFUSE_F16, LFUSE_BF16, LFUSE_F64};
-static const lfuse_type stored[] = {LFUSE_F32, LFUSE_F16, LFUSE_BF16, LFUSE_F64, LFUSE_I64, LFUSE_I8, LFUSE_U8};
+static const lfuse_type stored[] = {LFUSE_F32, LFUSE_F16, LFUSE_BF16, LFUSE_F64, LFUSE_I64, LFUSE_I8, LFUSE_U8,
+                                    LFUSE_E4M3, LFUSE_E5M2};
 enum { STORED = sizeof stored / sizeof *stored };
 
 /* Every second type on drivers that take long for a kernel: the stub, and devices that do not, have all of them. */

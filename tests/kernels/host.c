@@ -25,8 +25,10 @@ value host_load(const void *memory, lfuse_type type, int64_t i)
     case LFUSE_I64: memcpy(&v.i64, (const int64_t *)memory + i, sizeof v.i64); break;
     case LFUSE_I8: v.i32 = ((const int8_t *)memory)[i]; break;
     case LFUSE_U8: v.i32 = ((const uint8_t *)memory)[i]; break;
-    case LFUSE_F16: v.f32 = lfuse__f16_to_float(((const uint16_t *)memory)[i]); break;
-    case LFUSE_BF16: v.f32 = lfuse__bf16_to_float(((const uint16_t *)memory)[i]); break;
+    case LFUSE_F16:
+    case LFUSE_BF16:
+    case LFUSE_E4M3:
+    case LFUSE_E5M2: v.f32 = lfuse__narrow_get(type, memory, i); break;
     default: v.b = ((const uint8_t *)memory)[i] != 0; break;
     }
     return v;
@@ -41,8 +43,10 @@ void host_store(void *memory, lfuse_type type, int64_t i, value v)
     case LFUSE_I64: memcpy((int64_t *)memory + i, &v.i64, sizeof v.i64); break;
     case LFUSE_I8:
     case LFUSE_U8: ((uint8_t *)memory)[i] = (uint8_t)v.i32; break;
-    case LFUSE_F16: ((uint16_t *)memory)[i] = lfuse__double_to_f16(v.f32); break;
-    case LFUSE_BF16: ((uint16_t *)memory)[i] = lfuse__double_to_bf16(v.f32); break;
+    case LFUSE_F16:
+    case LFUSE_BF16:
+    case LFUSE_E4M3:
+    case LFUSE_E5M2: lfuse__narrow_put(type, memory, i, v.f32); break;
     default: ((uint8_t *)memory)[i] = (uint8_t)v.b; break;
     }
 }
@@ -197,8 +201,10 @@ static value convert(value a, lfuse_type from, lfuse_type to)
     switch (to) {
     case LFUSE_F32: r.f32 = (float)x; break;
     case LFUSE_F64: r.f64 = (double)x; break;
-    case LFUSE_F16: r.f32 = lfuse__f16_to_float(lfuse__double_to_f16(lfuse__odd_double(x))); break;
-    case LFUSE_BF16: r.f32 = lfuse__bf16_to_float(lfuse__double_to_bf16(lfuse__odd_double(x))); break;
+    case LFUSE_F16:
+    case LFUSE_BF16:
+    case LFUSE_E4M3:
+    case LFUSE_E5M2: r.f32 = lfuse__narrow_round(to, lfuse__odd_double(x)); break;
     default: r.b = x != 0; break;
     }
     return r;
@@ -368,7 +374,7 @@ void host_fill(void *memory, lfuse_type type, size_t count, uint64_t seed)
             memcpy((uint64_t *)memory + i, &r, sizeof r);
         } else if (type == LFUSE_F16 || type == LFUSE_BF16) {
             ((uint16_t *)memory)[i] = (uint16_t)r;
-        } else if (type == LFUSE_I8 || type == LFUSE_U8) {
+        } else if (lfuse_type_size(type) == 1) {
             ((uint8_t *)memory)[i] = (uint8_t)r;
         } else {
             ((uint32_t *)memory)[i] = (uint32_t)r;

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "bench/data.h"
+#include "common/graph/op.h"
 #include "tests/support/main.h"
 
 enum { COUNT = 4096 };
-static const lfuse_type types[] = {LFUSE_F32, LFUSE_F16, LFUSE_BF16, LFUSE_F64,
+static const lfuse_type types[] = {LFUSE_F32, LFUSE_F16, LFUSE_BF16, LFUSE_F64, LFUSE_E4M3, LFUSE_E5M2,
                                    LFUSE_I32, LFUSE_BOOL, LFUSE_I64,  LFUSE_I8,  LFUSE_U8};
 enum { TYPES = sizeof types / sizeof types[0] };
 static double buffer[COUNT + 1], other[COUNT + 1];
 
 static bool floating(lfuse_type type)
 {
-    return type <= LFUSE_F64;
+    return lfuse__is_floating(type);
 }
 
 TEST_CASE("data")
@@ -79,9 +80,13 @@ TEST_LOOP(nasty_has_everything, 0, TYPES)
         nan += isnan(x);
         infinite += isinf(x) != 0;
         minus_zero += x == 0 && signbit(x);
-        subnormal += x != 0 && fabs(x) < (type == LFUSE_F16 ? 0x1p-14 : type == LFUSE_F64 ? 0x1p-1022 : 0x1p-126);
+        subnormal += x != 0 && fabs(x) < (type == LFUSE_F16 || type == LFUSE_E5M2 ? 0x1p-14
+                                          : type == LFUSE_E4M3                    ? 0x1p-6
+                                          : type == LFUSE_F64                     ? 0x1p-1022
+                                                                                  : 0x1p-126);
     }
-    ck_assert(nan && infinite && minus_zero && subnormal);
+    ck_assert(nan && minus_zero && subnormal);
+    ck_assert_int_eq(infinite != 0, type != LFUSE_E4M3);
 }
 
 TEST(integers_saturate)

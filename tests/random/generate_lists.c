@@ -89,7 +89,7 @@ static void make_multiply(gen *s)
         for (int tries = 0; tries < TRIES && !is_matrices(s, x[i]); tries++) x[i] = any(s);
         if (!is_matrices(s, x[i])) return;
     }
-    const bool narrow = s->type == LFUSE_F16 || s->type == LFUSE_BF16;
+    const bool narrow = lfuse__is_narrow(s->type);
     const lfuse_type between = narrow && chance(s, 2) ? LFUSE_F32 : s->type;
     const lfuse_value left = chance(s, 2) ? new_squares(s)
                                           : lfuse_member_matmul_as(tame(s, x[0]), 0, tame(s, x[1]), 1, between,
@@ -115,7 +115,8 @@ static void make_count(gen *s)
 
 void make_lists(gen *s)
 {
-    static const lfuse_type types[] = {LFUSE_F32, LFUSE_F32, LFUSE_F16, LFUSE_BF16, LFUSE_F64, LFUSE_I32};
+    static const lfuse_type types[] = {LFUSE_F32, LFUSE_F32, LFUSE_F16, LFUSE_BF16, LFUSE_F64, LFUSE_I32,
+                                       LFUSE_E4M3, LFUSE_E5M2};
     static const int lines[] = {LFUSE_RANK_ROWS, LFUSE_RANK_COLUMNS, LFUSE_RANK_MATRICES, LFUSE_RANK_MATRIX, 0};
     static maker *const makers[] = {make_unary, make_binary, make_binary, make_binary, make_binary,
                                     make_sum,   make_sum,    make_sum,    make_total,  make_count,

@@ -211,7 +211,7 @@ void make_product(gen *s)
     shape[1] = 1 + below(s, chance(s, 3) ? 20 : 8);
     const lfuse_value w = new_input(s, type_of(s, x), 2, shape);
     if (w.id < 0 || !affordable(s, 2, node(s, w)->shape)) return;
-    const bool wide = (type_of(s, x) == LFUSE_F16 || type_of(s, x) == LFUSE_BF16) && chance(s, 2);
+    const bool wide = lfuse__is_narrow(type_of(s, x)) && chance(s, 2);
     lfuse_value y = wide ? lfuse_matmul_as(x, w, LFUSE_F32, LFUSE_PRECISION_FULL) : lfuse_matmul(x, w);
     if (chance(s, 2)) {
         const lfuse_value bias = new_input(s, type_of(s, y), 1, shape + 1);

@@ -59,7 +59,8 @@ void keep(gen *s, lfuse_value v)
 lfuse_type any_type(gen *s)
 {
     static const lfuse_type types[] = {LFUSE_F32, LFUSE_F32, LFUSE_F32, LFUSE_F32,  LFUSE_F16, LFUSE_BF16, LFUSE_F64,
-                                       LFUSE_I32, LFUSE_I32, LFUSE_I64, LFUSE_BOOL, LFUSE_I8,  LFUSE_U8};
+                                       LFUSE_I32, LFUSE_I32, LFUSE_I64, LFUSE_BOOL, LFUSE_I8,  LFUSE_U8,
+                                       LFUSE_E4M3, LFUSE_E5M2};
     return PICK(s, types);
 }
 

@@ -343,13 +343,13 @@ TEST(foreign_types)
     lfuse_safetensors *file;
 
     write_header("{\"x\":" ENTRY("\"U8\"", "[3]", "[0,3]") ",\"z\":" ENTRY("\"U8\"", "[0]", "[3,3]")
-                 ",\"y\":" ENTRY("\"F8_E4M3\"", "[4]", "[3,7]") "} \t\r\n", 7);
+                 ",\"y\":" ENTRY("\"F8_E8M0\"", "[4]", "[3,7]") "} \t\r\n", 7);
     file = opened();
     OK(lfuse_safetensors_describe(file, 1, &info));
     ck_assert_str_eq(info.name, "y");
-    ck_assert_str_eq(info.dtype, "F8_E4M3");
+    ck_assert_str_eq(info.dtype, "F8_E8M0");
     ck_assert_int_eq(info.type, LFUSE_TYPE_NONE);
-    SAYS(LFUSE_ERR_TYPE, lfuse_safetensors_load(file, 2, both, t, LFUSE_SAFETENSORS_PARTIAL), "F8_E4M3");
+    SAYS(LFUSE_ERR_TYPE, lfuse_safetensors_load(file, 2, both, t, LFUSE_SAFETENSORS_PARTIAL), "F8_E8M0");
     OK(lfuse_safetensors_load(file, 1, both, t, LFUSE_SAFETENSORS_PARTIAL));
     closed(file);
 }

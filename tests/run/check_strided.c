@@ -22,7 +22,8 @@ static int64_t place_of(const strided *c, int64_t i)
 }
 
 static const lfuse_type strided_types[] = {LFUSE_F32, LFUSE_F16, LFUSE_BF16, LFUSE_F64,
-                                           LFUSE_I32, LFUSE_BOOL, LFUSE_I64,  LFUSE_I8,  LFUSE_U8};
+                                           LFUSE_I32, LFUSE_BOOL, LFUSE_I64,  LFUSE_I8,  LFUSE_U8,
+                                           LFUSE_E4M3, LFUSE_E5M2};
 
 /* Bytes 0 and 1 alone, which are legal and different in every type. */
 static void set_mark(unsigned char *to, size_t size, int64_t i)

@@ -113,7 +113,7 @@ TEST_LOOP(test_view, 0, sizeof view_cases / sizeof view_cases[0])
 }
 
 static const lfuse_type every_type[] = {LFUSE_F32, LFUSE_F16, LFUSE_BF16, LFUSE_F64, LFUSE_I8,
-                                        LFUSE_U8,  LFUSE_I32, LFUSE_I64,  LFUSE_BOOL};
+                                        LFUSE_U8,  LFUSE_I32, LFUSE_I64,  LFUSE_BOOL, LFUSE_E4M3, LFUSE_E5M2};
 
 /* Of every type, views of 12 elements and of wrapped memory: all that fit, and none that reaches outside. */
 TEST_LOOP(test_bounds, 0, sizeof every_type / sizeof *every_type)
@@ -207,6 +207,11 @@ static const struct {
     {LFUSE_BF16, 1 + 0x1p-8 + 0x1p-40, 0x3f81},
     {LFUSE_BF16, 1 + 0x1p-8, 0x3f80},
     {LFUSE_BF16, -INFINITY, 0xff80},
+    {LFUSE_E4M3, 1 + 0x1p-4 + 0x1p-40, 0x39}, /* twice rounded it would be 0x38 */
+    {LFUSE_E4M3, 464, 0x7e},
+    {LFUSE_E4M3, -465, 0xff},
+    {LFUSE_E5M2, 61439, 0x7b},
+    {LFUSE_E5M2, 61440, 0x7c},
     {LFUSE_I32, -2.7, 0xfffffffe},
     {LFUSE_I32, 1e30, 0x7fffffff},
     {LFUSE_I32, -1e30, 0x80000000},

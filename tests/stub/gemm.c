@@ -17,8 +17,7 @@ static double load(const void *base, lfuse_type type, int64_t i)
     switch (type) {
     case LFUSE_F32: return ((const float *)base)[i];
     case LFUSE_F64: return ((const double *)base)[i];
-    case LFUSE_F16: return lfuse__f16_to_float(((const uint16_t *)base)[i]);
-    default: return lfuse__bf16_to_float(((const uint16_t *)base)[i]);
+    default: return lfuse__narrow_get(type, base, i);
     }
 }
 
@@ -27,8 +26,7 @@ static void store(void *base, lfuse_type type, int64_t i, double x)
     switch (type) {
     case LFUSE_F32: ((float *)base)[i] = (float)x; break;
     case LFUSE_F64: ((double *)base)[i] = x; break;
-    case LFUSE_F16: ((uint16_t *)base)[i] = lfuse__double_to_f16(x); break;
-    default: ((uint16_t *)base)[i] = lfuse__double_to_bf16(x); break;
+    default: lfuse__narrow_put(type, base, i, x); break;
     }
 }
 
