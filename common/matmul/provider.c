@@ -74,6 +74,12 @@ static bool compete(const lfuse__facts *facts)
     return lfuse__tiles_fit(facts) && lfuse__vendor.runs_on(facts);
 }
 
+/* Libraries multiply operands of 8 bits in some layouts at most; elsewhere they would get them cast to f32. */
+static bool is_for_tiles(const lfuse__facts *facts, lfuse_type type)
+{
+    return lfuse_type_size(type) == 1 && (facts->vector_lanes || lfuse__tiles_fit(facts));
+}
+
 static bool is_native(const lfuse__facts *facts, lfuse_type type, const lfuse__matmul_sizes *size)
 {
     if (facts->vector_lanes) return true;
@@ -109,6 +115,7 @@ static lfuse__computes provider(const lfuse__facts *facts, const lfuse__matmul_d
     const lfuse__matmul_sizes few_columns = { high->m, low->n > 1 ? low->n : 1, high->k, low->matrices };
     int i;
 
+    if (is_for_tiles(facts, type)) return LFUSE__COMPUTES_NATIVE;
     if (is_native(facts, type, &few_rows) && is_native(facts, type, &few_columns) &&
         (!tuned || (multiplications(high) <= costs.always && !vendor_takes_batch(&costs, low, high))))
         return LFUSE__COMPUTES_NATIVE;

@@ -260,6 +260,14 @@ LFUSE_API lfuse_value lfuse_matmul(lfuse_value a, lfuse_value b);
  * as they are formed: nothing is rounded to 16 bits between. Any other type is a cast behind the product, done by the
  * kernel that follows, or that forms the sums.
  *
+ * Products of e4m3 and e5m2, one with the other too, are asked for in f32. Their scales are factors, which become part
+ * of the product's kernel as everything pointwise behind it does: of a tensor as a scalar or a value of rank 0, of the
+ * rows of a as [m, 1], of the columns of b as [n]. So does what stores the result in 8 bits:
+ *
+ *     y = lfuse_matmul_as(a, b, LFUSE_F32, LFUSE_PRECISION_FULL);
+ *     y = lfuse_mul(lfuse_mul(y, scale_of_a), scale_of_b);
+ *     y = lfuse_cast_saturated(lfuse_mul(lfuse_relu(y), scale), LFUSE_E4M3);
+ *
  * `precision` rounds the operands first. F16 and BF16 are casts of them, and hold on every device and with every
  * provider; of f64 they are ERR_TYPE. TF32 is for operands that are multiplied in f32 (else ERR_TYPE), and for devices
  * and providers that have it: see lfuse_precision. F32X3 is for such operands too; it rounds none, and permits what

@@ -24,6 +24,7 @@ static void batch_narrow(harness *h, lfuse_type type)
 }
 
 CASE(batch_f16, TWO_WAYS) { batch_narrow(h, LFUSE_F16); }
+CASE(batch_e4m3, TWO_WAYS) { batch_narrow(h, LFUSE_E4M3); }
 CASE(batch_bf16, TWO_WAYS) { batch_narrow(h, LFUSE_BF16); }
 
 /* One matrix for all, on either side, whichever rank it has. */

@@ -66,6 +66,15 @@ CASE(grouped_mixed, TWO_WAYS)
     h_expect_launches(h, 1);
 }
 
+CASE(grouped_fp8, TWO_WAYS)
+{
+    lfuse_value a = h_matrices(h, "a", LFUSE_E5M2, SOME, both, NORMAL);
+    lfuse_value b = h_matrices(h, "b", LFUSE_E4M3, SOME, right, NORMAL);
+    h_matrices_output(h, "c", lfuse_member_matmul_as(a, 0, b, 1, LFUSE_F32, LFUSE_PRECISION_FULL), LFUSE_F32, SOME,
+                      left);
+    h_expect_launches(h, 1);
+}
+
 /* Parts of larger matrices: leading dimensions, of every second member, on both sides and of the result. */
 CASE(grouped_rows, EXACT)
 {

@@ -135,6 +135,29 @@ CASE(product_scale_f32, EVERY_WAY) { product_scale(h, LFUSE_F32, LFUSE_F32); }
 CASE(product_scale_f64, TWO_WAYS) { product_scale(h, LFUSE_F64, LFUSE_F64); }
 CASE(product_scale_wide, TWO_WAYS) { product_scale(h, LFUSE_BF16, LFUSE_F32); }
 
+/*
+ * Operands of 8 bits with scales: of the tensors (rank 0), or of rows and columns. What follows is stored in 8 bits by
+ * another scale, saturated, and in f32. Neither k nor n fills a vector where `odd` is not 0.
+ */
+static void product_fp8(harness *h, lfuse_type a, lfuse_type b, bool by_row, int odd)
+{
+    const lfuse_size m = 34, k = 64 + odd, n = 48 + odd;
+    lfuse_value x = h_input(h, "x", TYPED(a, m, k), PLAIN, NORMAL);
+    lfuse_value w = h_frozen(h, "w", TYPED(b, n, k), NORMAL);
+    lfuse_value sx = h_input(h, "sx", LFUSE_F32, by_row ? 2 : 0, LFUSE_DIMS(m, 1), PLAIN, NORMAL);
+    lfuse_value sw = h_input(h, "sw", LFUSE_F32, by_row ? 1 : 0, LFUSE_DIMS(n), PLAIN, NORMAL);
+    lfuse_value to = h_input(h, "to", LFUSE_F32, 0, LFUSE_DIMS(0), PLAIN, POSITIVE);
+    lfuse_value y = lfuse_matmul_as(x, lfuse_transpose(w), LFUSE_F32, LFUSE_PRECISION_FULL);
+    y = lfuse_relu(lfuse_mul(lfuse_mul(y, sx), sw));
+    h_output(h, "y", y, F32(m, n), PLAIN);
+    h_output(h, "z", lfuse_cast_saturated(lfuse_mul(y, to), a), TYPED(a, m, n), PLAIN);
+}
+
+CASE(product_fp8_by_tensor, TWO_WAYS) { product_fp8(h, LFUSE_E4M3, LFUSE_E4M3, false, 0); }
+CASE(product_fp8_by_row, EVERY_WAY) { product_fp8(h, LFUSE_E4M3, LFUSE_E4M3, true, 0); }
+CASE(product_fp8_mixed, TWO_WAYS) { product_fp8(h, LFUSE_E5M2, LFUSE_E4M3, true, 0); }
+CASE(product_fp8_odd, TWO_WAYS) { product_fp8(h, LFUSE_E5M2, LFUSE_E5M2, false, 3); }
+
 /* The scale is computed in the plan, and the product stored over another tensor. */
 CASE(product_scale_made, TWO_WAYS)
 {

@@ -3,7 +3,8 @@
 #include "tests/kernels/cases.h"
 #include "tests/support/main.h"
 
-static const lfuse_type floating[] = {LFUSE_F32, LFUSE_F16, LFUSE_BF16, LFUSE_F64};
+static const lfuse_type floating[] = {LFUSE_F32, LFUSE_F16, LFUSE_BF16, LFUSE_F64, LFUSE_E4M3};
+enum { FLOATING = sizeof floating / sizeof *floating };
 static const lfuse_type stored[] = {LFUSE_F32, LFUSE_F16, LFUSE_BF16, LFUSE_F64, LFUSE_I64, LFUSE_I8, LFUSE_U8,
                                     LFUSE_E4M3, LFUSE_E5M2};
 enum { STORED = sizeof stored / sizeof *stored };
@@ -61,7 +62,7 @@ static bool as_teams(const rig *r, rig *teams)
 static void use_sums(rig *r)
 {
     rig teams;
-    for (int t = 0; t < 4; t++) {
+    for (int t = 0; t < FLOATING; t++) {
         if (rig_has(r, floating[t])) case_members(r, floating[t]);
         test_without_optimisation(true);
     }
@@ -71,7 +72,7 @@ static void use_sums(rig *r)
 static void use_lines(rig *r)
 {
     rig teams;
-    for (int t = 0; t < 4; t++) {
+    for (int t = 0; t < FLOATING; t++) {
         if (rig_has(r, floating[t]) && in_turn(r, t)) case_lines(r, floating[t]);
         test_without_optimisation(true);
     }
@@ -101,7 +102,7 @@ static void use_tiles(rig *r)
     if (!r->facts.vector_lanes && r->facts.simd > 1) teams = *r;
     else if (!as_teams(r, &teams)) return;
     /* As teams on PoCL, what of other types than f32 differs are words that its other tests read. */
-    for (int t = 0; t < (r->facts.vector_lanes && !test_all() ? 1 : 4); t++)
+    for (int t = 0; t < (r->facts.vector_lanes && !test_all() ? 1 : FLOATING); t++)
         if (rig_has(r, floating[t])) case_tiles(&teams, floating[t]);
 }
 
@@ -136,7 +137,7 @@ static void use_grouped(rig *r)
     case_grouped_refusals(&r->facts);
     case_grouped(r, LFUSE_F32);
     if (!r->facts.vector_lanes || !as_teams(r, &teams)) teams = *r;
-    for (int t = 0; t < 4; t++)
+    for (int t = 0; t < FLOATING; t++)
         if (rig_has(r, floating[t])) case_grouped(&teams, floating[t]);
 }
 
@@ -144,7 +145,7 @@ static void use_lists(rig *r)
 {
     rig teams;
     case_carried_lists(r, LFUSE_F32);
-    for (int t = 0; t < 4; t++) {
+    for (int t = 0; t < FLOATING; t++) {
         if (rig_has(r, floating[t])) case_lists(r, floating[t]);
         test_without_optimisation(true);
     }
@@ -163,7 +164,7 @@ static void use_look_ups(rig *r)
 
 static void use_products(rig *r)
 {
-    for (int t = 0; t < 4; t++)
+    for (int t = 0; t < FLOATING; t++)
         if (rig_has(r, floating[t])) case_products(r, floating[t]);
 }
 

@@ -4,7 +4,8 @@
 #include "tests/stub/stub.h"
 #include "tests/support/main.h"
 
-static const lfuse_type floating[] = {LFUSE_F32, LFUSE_F16, LFUSE_BF16, LFUSE_F64};
+static const lfuse_type floating[] = {LFUSE_F32, LFUSE_F16, LFUSE_BF16, LFUSE_F64, LFUSE_E4M3};
+enum { FLOATING = sizeof floating / sizeof *floating };
 static const lfuse_type stored[] = {LFUSE_F32, LFUSE_F16, LFUSE_BF16, LFUSE_F64, LFUSE_I64, LFUSE_I8, LFUSE_U8,
                                     LFUSE_E4M3, LFUSE_E5M2};
 enum { STORED = sizeof stored / sizeof *stored };
@@ -34,7 +35,7 @@ static void open_form(int lanes)
 
 static void in_turns(int form, void (*with)(rig *r, lfuse_type type))
 {
-    for (int t = 0; t < 4; t++)
+    for (int t = 0; t < FLOATING; t++)
         if (in_turn(form, t)) with(&r, floating[t]);
 }
 

@@ -102,6 +102,7 @@ static void fill(trial *t, bool integers)
 static double storing(lfuse_type type, double x)
 {
     if (type == LFUSE_F16) return fabs(x) * 0x1p-11 + 0x1p-25;
+    if (type == LFUSE_E4M3) return fabs(x) * 0x1p-4 + 0x1p-10;
     return fabs(x) * (type == LFUSE_BF16 ? 0x1p-8 : type == LFUSE_F64 ? 0x1p-53 : 0x1p-24);
 }
 
@@ -122,7 +123,7 @@ static void check_element(const trial *t, bool integers, int64_t i, int64_t j)
     tolerance[0] = fabs(number) * error + (integers ? 0 : 2 * u * (double)(fabsl(number * sum) + fabsl(y)));
     tolerance[1] = error + (integers ? 0 : u * (double)fabsl(z));
     if (y < 0) y = 0;
-    if (!integers || lfuse_type_size(t->type) == 2) {
+    if (!integers || lfuse_type_size(t->type) <= 2) {
         tolerance[0] += storing(t->type, (double)y);
         tolerance[1] += storing(t->type, (double)z);
     }

@@ -118,6 +118,33 @@ TEST(none_of_two_types_by_strassen)
     ck_assert_msg(strstr(text.data, "(levels 0 4 x 16 x 8 operands of two types)"), "%s", text.data);
 }
 
+/* ---- operands of 8 bits ---- */
+
+static lfuse_value scaled(lfuse_type a, lfuse_type b, int rank, lfuse_size rows, lfuse_size columns)
+{
+    const lfuse_value x = lfuse_input(g, "x", a, SHAPE(4096, 8192)), w = lfuse_frozen(g, "w", b, SHAPE(2048, 8192));
+    const lfuse_value of_x = lfuse_input(g, "sx", LFUSE_F32, rank, LFUSE_DIMS(rows, 1));
+    const lfuse_value of_w = lfuse_frozen(g, "sw", LFUSE_F32, rank / 2, LFUSE_DIMS(columns));
+    const lfuse_value y = lfuse_matmul_as(x, lfuse_transpose(w), LFUSE_F32, LFUSE_PRECISION_FULL);
+
+    return lfuse_mul(lfuse_mul(y, of_x), of_w);
+}
+
+/* Scales of tensors, or of rows and columns, belong to the product, and what follows; no operand is cast to f32. */
+TEST(fp8_scaled_by_tensor)
+{
+    rig_tiles(LFUSE__PRODUCTS_TUNED);
+    lfuse_output(g, "y", lfuse_cast(lfuse_relu(scaled(LFUSE_E4M3, LFUSE_E4M3, 0, 1, 1)), LFUSE_BF16));
+    rig_expect("(gemm 4096 x 2048 x 8192 of e4m3 in f32 (bf16 (relu (mul (mul acc sx) sw))))");
+}
+
+TEST(fp8_scaled_by_row)
+{
+    rig_tiles(LFUSE__PRODUCTS_TUNED);
+    lfuse_output(g, "y", lfuse_cast_saturated(scaled(LFUSE_E4M3, LFUSE_E5M2, 2, 4096, 2048), LFUSE_E4M3));
+    rig_expect("(gemm 4096 x 2048 x 8192 of e4m3 in f32 (e4m3 (clamp (mul (mul acc sx) sw) -448 448)))");
+}
+
 /* ---- operands that may be split ---- */
 
 /* Where the device gains by it, the library's own kernels compute the product, whoever has the others. */
