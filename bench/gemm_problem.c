@@ -55,10 +55,10 @@ static bool take_precision(const char *word, lfuse_precision *precision)
     return *precision != LFUSE_PRECISION_FULL;
 }
 
-static bool take_activation(const char *word, gemm_problem *p)
+static bool take_flag(const char *word, const char *name, bool *flag)
 {
-    if (p->gelu || strcmp(word, "gelu")) return false;
-    return p->gelu = true;
+    if (*flag || strcmp(word, name)) return false;
+    return *flag = true;
 }
 
 static bool take_types(const char *word, gemm_problem *p)
@@ -73,10 +73,10 @@ static bool take_words(const char *text, gemm_problem *p)
     if (strlen(text) >= sizeof words || strncmp(text, "gemm:", 5)) return false;
     snprintf(words, sizeof words, "%s", text + 5);
     for (char *word = strtok_r(words, ":", &next); word; word = strtok_r(NULL, ":", &next))
-        if (!take_types(word, p) && !take_turns(word, p) && !take_batch(word, p) && !take_activation(word, p) &&
-            !take_sizes(word, p))
+        if (!take_types(word, p) && !take_turns(word, p) && !take_batch(word, p) &&
+            !take_flag(word, "frozen", &p->frozen) && !take_flag(word, "gelu", &p->gelu) && !take_sizes(word, p))
             return false;
-    return p->m > 0;
+    return p->m > 0 && !(p->batch && p->frozen);
 }
 
 lfuse_status gemm_problem_parse(const char *text, gemm_problem *p)
@@ -87,7 +87,7 @@ lfuse_status gemm_problem_parse(const char *text, gemm_problem *p)
                                                                (double)p->k * (double)p->n));
     if (!taken || each * (double)gemm_problem_count(p) > most_elements)
         return lfuse__error(LFUSE_ERR_INVALID, "%s: expected gemm:<m>x<n>x<k>[:TYPE][:to=TYPE][:tf32|f32x3]"
-                            "[:nt|tn|tt][:b<count>][:gelu]", text);
+                            "[:nt|tn|tt][:b<count>|frozen][:gelu]", text);
     if (p->type == LFUSE_TYPE_NONE) p->type = LFUSE_F32;
     if (p->to == LFUSE_TYPE_NONE) p->to = p->type;
     if (p->precision != LFUSE_PRECISION_FULL && p->type != LFUSE_F32)
@@ -132,7 +132,8 @@ static void describe_stored(fixture *f, const gemm_problem *p, bool epilogue)
     const int skipped = !p->batch;
     f->stored = lfuse_graph_create();
     lfuse_value a = lfuse_input(f->stored, "a", p->type, 3 - skipped, left + skipped);
-    lfuse_value b = lfuse_input(f->stored, "b", p->type, 3 - skipped, right + skipped), bias;
+    lfuse_value b = (p->frozen ? lfuse_frozen : lfuse_input)(f->stored, "b", p->type, 3 - skipped, right + skipped);
+    lfuse_value bias;
     if (epilogue) bias = lfuse_input(f->stored, "bias", p->to, 1, &p->n);
     if (p->turn_a) a = lfuse_transpose(a);
     if (p->turn_b) b = lfuse_transpose(b);
@@ -144,7 +145,8 @@ lfuse_status gemm_problem_build(fixture *f, const gemm_problem *p, bool epilogue
     const int64_t left[3] = {p->batch, p->m, p->k}, right[3] = {p->batch, p->k, p->n};
     const int64_t result[3] = {p->batch, p->m, p->n};
     const int skipped = !p->batch, rank = 3 - skipped;
-    const fixture_role role = p->batch ? FIXTURE_INPUT : FIXTURE_SHARED; /* rows are members of the batch, or of a */
+    const fixture_role shared = p->frozen ? FIXTURE_FROZEN : FIXTURE_SHARED;
+    const fixture_role role = p->batch ? FIXTURE_INPUT : shared; /* rows are members of the batch, or of a */
     lfuse_value a, b, bias;
     LFUSE__TRY(fixture_tensor(f, "a", FIXTURE_INPUT, p->type, rank, left + skipped, 1, &a));
     LFUSE__TRY(fixture_tensor(f, "b", role, p->type, rank, right + skipped, 1, &b));

@@ -3,7 +3,8 @@
  * The problems of suite gemm: gemm:<m>x<n>x<k>, with suffixes in any order: the type; whether the operands are stored
  * transposed (nt: the right one, tn: the left one, tt: both); b<count>: so many products of one shape in one batch;
  * to=TYPE: that of the result and the bias; tf32: f32 operands rounded to it, where the device has that; f32x3: f32
- * operands that may be split (LFUSE_PRECISION_F32X3); gelu: that is the activation of the epilogue, and not relu.
+ * operands that may be split (LFUSE_PRECISION_F32X3); frozen: the right operand is (lfuse_frozen), not of a batch;
+ * gelu: that is the activation of the epilogue, and not relu.
  */
 #ifndef BENCH_GEMM_PROBLEM_H
 #define BENCH_GEMM_PROBLEM_H
@@ -15,7 +16,7 @@ typedef struct gemm_problem {
     bool turn_a, turn_b;    /* stored [k, m], [n, k] */
     lfuse_type type, to; /* of the operands, of the result */
     lfuse_precision precision; /* FULL, TF32 or F32X3 */
-    bool gelu;
+    bool frozen, gelu;
 } gemm_problem;
 
 lfuse_status gemm_problem_parse(const char *text, gemm_problem *p);

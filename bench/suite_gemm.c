@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * gemm:<m>x<n>x<k>[:TYPE][:to=TYPE][:tf32|f32x3][:nt|tn|tt][:b<count>][:gelu]: the product of a matrix [m, k] and
- * one [k, n], both of which change from run to run; with a result of another type; of f32 rounded to tf32, or that
- * may be split (f32x3); stored transposed where there is a t; or a batch of so many.
+ * gemm:<m>x<n>x<k>[:TYPE][:to=TYPE][:tf32|f32x3][:nt|tn|tt][:b<count>|frozen][:gelu]: the product of a matrix [m, k]
+ * and one [k, n], both of which change from run to run, or the first one alone (frozen); with a result of another type;
+ * of f32 rounded to tf32, or that may be split (f32x3); stored transposed where there is a t; or a batch of so many.
  *   plan         what the planner makes of it, its algorithms timed once
  *   native       the same with the library's own kernels, where the device has them
  *   vendor-plan  the same with the vendor's library, where there is one
  *   vendor       bare calls of that library (not in f64, and in f32 for f32x3): the fastest algorithm that its
  *                heuristic lists
  *   openblas     the system's OpenBLAS on the host, where there is one; on CPUs, f32 and f64; of a batch, call by call
- *   strassen1, strassen2  of squares: by so many levels of Strassen's algorithm, both operands being new in every run
+ *   strassen1, strassen2  of squares: by so many levels of Strassen's algorithm
  * and plan, native and vendor with "+ep", the same with bias and relu, or gelu (not of bare calls, which have another
  * gelu): what the epilogue costs is the difference.
  * gemm:<m>x<n>x<k>:g<count>: a group, see gemm_group.h.
@@ -165,7 +165,8 @@ static const char *const problems[] = {
     "gemm:256x256x256:b64", "gemm:256x256x256:nt:b64", "gemm:1024x1024x1024:b16",
     "gemm:256x256x256:g64", "gemm:1024x1024x1024:g16",
     "gemm:4096x4096x4096", "gemm:4096x4096x4096:f16", "gemm:4096x4096x4096:bf16", "gemm:4096x4096x4096:f16:to=f32",
-    "gemm:4096x4096x4096:tf32", "gemm:4096x4096x4096:f32x3", "gemm:8192x8192x8192", NULL};
+    "gemm:4096x4096x4096:tf32", "gemm:4096x4096x4096:f32x3", "gemm:4096x4096x4096:f32x3:frozen",
+    "gemm:8192x8192x8192", NULL};
 static const char *const quick[] = {"gemm:256x256x256", "gemm:8x512x512", "gemm:128x64x96:tn:b3", "gemm:64x96x80:g5",
                                     NULL};
 const bench_suite bench_suite_gemm = {"gemm", problems, quick, prepare, tune, NULL, choices, 2};

@@ -113,6 +113,7 @@ typedef struct lfuse__product_class {
     int column_sums;  /* the body sums columns: matmul/column_sums.c. 0: it does not; 2: it is a long one; else 1 */
     bool batched;     /* several products in one launch */
     int phase;        /* of lfuse__product_phases launches, from 0 on */
+    int kept;         /* 1 + the operand, A or B, of which the solver keeps what it makes of it; 0: it keeps nothing */
     /* What a work-group computes at a time. On CPUs: a panel's rows, its lanes along the columns, and no depth. */
     int rows, columns, depth;    /* depth: along k */
     int item_rows, item_columns; /* a work-item's part of that */
@@ -123,6 +124,7 @@ typedef struct lfuse__product_class {
     bool counted;     /* NETWORK: results are handed on behind counters, not in tagged words */
     /* What solvers are chosen by; no part of the text, which follows from the solver and the body. */
     lfuse_precision precision; /* FULL; F32X3: operands may be split */
+    bool frozen[2];     /* A, or B, is in memory and the same in all runs of an instance */
     int epilogue_work;  /* simple operations for an element of a body with several stores; else 0 */
     int epilogue_bytes; /* that such a body loads and stores for an element, but for one store */
 } lfuse__product_class;

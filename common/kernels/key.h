@@ -13,7 +13,7 @@
 
 enum {
     LFUSE__KEY_LIST = 4,     /* words of a list's part */
-    LFUSE__KEY_PRODUCT = 19, /* words of a product's part, behind which a family may add LFUSE__KEY_LIST more */
+    LFUSE__KEY_PRODUCT = 20, /* words of a product's part, behind which a family may add LFUSE__KEY_LIST more */
     LFUSE__KEY_WORDS = 5 + LFUSE__MAX_OPERANDS + LFUSE__KEY_PRODUCT + LFUSE__KEY_LIST
 };
 

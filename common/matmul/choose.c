@@ -48,6 +48,7 @@ static lfuse__matmul_desc desc_of(const lfuse__kernel_class *c)
 {
     return (lfuse__matmul_desc){.types = {c->operands[LFUSE__PRODUCT_A].type, c->operands[LFUSE__PRODUCT_B].type},
                                 .precision = c->product.precision, .batched = c->product.batched,
+                                .frozen = {c->product.frozen[0], c->product.frozen[1]},
                                 .column_sums = c->product.column_sums,
                                 .prologue = c->product.prologue[0] || c->product.prologue[1]};
 }
@@ -86,12 +87,20 @@ static walk walk_all(const lfuse__facts *facts, const int64_t *low, const int64_
     return (walk){.facts = facts, .desc = desc_of(c), .low = low, .high = high, .tried = c->product};
 }
 
+/* Of what is made of B more is saved, where both are frozen: weights are the larger operand as a rule. */
+static int kept_by(const lfuse__solver *s, const lfuse__matmul_desc *desc)
+{
+    if (!s->kept) return 0;
+    return desc->frozen[1] ? 1 + LFUSE__PRODUCT_B : desc->frozen[0] ? 1 + LFUSE__PRODUCT_A : 0;
+}
+
 /* Goes to the next candidate that may compute the product, which w->tried is then; false behind the last one. */
 static bool next(walk *w)
 {
     for (; lfuse__solvers[w->solver]; w->solver++, w->at = 0) {
         const lfuse__solver *s = lfuse__solvers[w->solver];
         if (!lfuse__solver_takes(s, w->facts, &w->desc)) continue;
+        w->tried.kept = kept_by(s, &w->desc);
         while (s->candidate(s, w->at++, &w->tried))
             if (!s->serves || s->serves(&w->tried, w->low, w->high)) return true;
     }

@@ -29,6 +29,35 @@ static lfuse__expr first_of(const lfuse__tiles *t, int operand)
     return first;
 }
 
+static bool is_kept(const lfuse__product_class *p, int operand)
+{
+    return p->kept == 1 + operand;
+}
+
+/* Whether the launch of the class's phase splits the operand. */
+static bool splits(const lfuse__product_class *p, int operand)
+{
+    return p->phase != LFUSE__F32X3_PRODUCT && is_kept(p, operand) == (p->phase == LFUSE__F32X3_KEEP);
+}
+
+static int width(const lfuse__product_class *p, int operand)
+{
+    return operand == LFUSE__PRODUCT_A ? p->rows : p->columns;
+}
+
+/* What is split in a run is in the workspace, A in front of B. */
+lfuse__expr lfuse__f32x3_factors(const lfuse__tiles *t, int operand)
+{
+    const lfuse__product_class *p = t->p;
+    const int last = lfuse__kernel_buffers(t->t.k) - 1;
+
+    if (is_kept(p, operand)) return lfuse__expression("(BUFFER(%d) + W(%d))", LFUSE__PRODUCT_SUM, LFUSE__PRODUCT_SUM);
+    if (operand == LFUSE__PRODUCT_A || is_kept(p, LFUSE__PRODUCT_A))
+        return lfuse__expression("(BUFFER(%d) + W(%d))", last, t->l.workspace);
+    return lfuse__expression("(BUFFER(%d) + W(%d) + (u64)tiles_down * %d * (%d + (u64)k_tiles * %d))", last,
+                             t->l.workspace, p->rows, FACTOR, p->depth * WORDS_BYTES);
+}
+
 static void put_load(const void *context, int operand, int indent)
 {
     const lfuse__tiles *t = context;
@@ -57,15 +86,13 @@ static void put_split(const void *context, int operand, int indent)
     const bool a = operand == LFUSE__PRODUCT_A;
     const lfuse__expr first = first_of(t, operand);
     const lfuse__expr aligned = lfuse__expression("W(%d) >> %d & 1", t->l.own + LFUSE__TILES_VECTORS, operand);
-    const int tile = a ? 0 : t->p->rows; /* rows of A in front, for each tile down */
-    const lfuse__expr factors = lfuse__expression("(factors + (u64)tiles_down * %d)", tile * 4);
-    const lfuse__expr words = lfuse__expression("words + (u64)tiles_down * k_tiles * %d",
-                                                tile * t->p->depth * WORDS_BYTES);
+    const lfuse__expr factors = lfuse__f32x3_factors(t, operand);
     const lfuse__parameter parameters[] = {
         {"K_CONTIGUOUS", .number = lfuse__is_k_contiguous(t->p, operand)}, {"OPERAND", .word = first.text},
         {"LD", .number = a ? t->l.lda : t->l.ldb}, {"ALIGNED", .word = aligned.text},
-        {"WIDTH", .number = a ? t->p->rows : t->p->columns}, {"BAND", .number = band(t->p, operand)},
-        {"FACTORS", .word = factors.text}, {"WORDS", .word = words.text}, {"NOT_FINITE", .number = NOT_FINITE}, {NULL},
+        {"WIDTH", .number = width(t->p, operand)}, {"BAND", .number = band(t->p, operand)},
+        {"FACTORS", .word = factors.text}, {"TILES", .word = a ? "tiles_down" : "tiles_across"},
+        {"NOT_FINITE", .number = NOT_FINITE}, {NULL},
     };
 
     lfuse__put_text(t->t.out, indent, lfuse__text_gemm_split_f16_operand, parameters, places[operand], t);
@@ -77,7 +104,9 @@ void lfuse__f32x3_put_split(const lfuse__tiles *t, const char *name)
         {"SPLIT_A", put_split, LFUSE__PRODUCT_A}, {"SPLIT_B", put_split, LFUSE__PRODUCT_B}, {NULL, NULL, 0},
     };
     const lfuse__parameter own[] = {
-        {"ITEMS", .number = SPLITTERS}, {"BANDS_A", .number = t->p->rows / band(t->p, LFUSE__PRODUCT_A)}, {NULL},
+        {"ITEMS", .number = SPLITTERS}, {"SPLITS_A", .number = splits(t->p, LFUSE__PRODUCT_A)},
+        {"SPLITS_B", .number = splits(t->p, LFUSE__PRODUCT_B)},
+        {"BANDS_A", .number = t->p->rows / band(t->p, LFUSE__PRODUCT_A)}, {NULL},
     };
 
     lfuse__mma_put_text(t, 0, name, lfuse__text_gemm_split_f16, own, places);
@@ -105,20 +134,36 @@ void lfuse__f32x3_put_unscaled(const void *context, int which, int indent)
 
 /* ---- sizes ---- */
 
-/* Factors and words, of whole tiles. */
-uint64_t lfuse__f32x3_workspace(const lfuse__kernel_class *c, const lfuse__facts *facts, const lfuse__geometry *g)
+/* Factors and words of an operand, of whole tiles. */
+static uint64_t split_bytes(const lfuse__product_class *p, const lfuse__facts *facts, const lfuse__geometry *g,
+                            int operand)
 {
-    const lfuse__product_class *p = &c->product;
     lfuse__cut cut;
 
     lfuse__tiles_cut(p, facts, g, &cut);
-    const uint64_t wide = (uint64_t)cut.down * (uint64_t)p->rows + (uint64_t)cut.across * (uint64_t)p->columns;
-    return wide * (FACTOR + (uint64_t)cut.k_tiles * (uint64_t)p->depth * WORDS_BYTES);
+    const uint64_t tiles = (uint64_t)(operand == LFUSE__PRODUCT_A ? cut.down : cut.across);
+    return tiles * (uint64_t)width(p, operand) *
+           (FACTOR + (uint64_t)cut.k_tiles * (uint64_t)p->depth * WORDS_BYTES);
 }
 
+uint64_t lfuse__f32x3_workspace(const lfuse__kernel_class *c, const lfuse__facts *facts, const lfuse__geometry *g)
+{
+    uint64_t bytes = 0;
+
+    for (int i = 0; i < LFUSE__PRODUCT_SUM; i++)
+        if (!is_kept(&c->product, i)) bytes += split_bytes(&c->product, facts, g, i);
+    return bytes;
+}
+
+uint64_t lfuse__f32x3_kept(const lfuse__kernel_class *c, const lfuse__facts *facts, const lfuse__geometry *g)
+{
+    return split_bytes(&c->product, facts, g, c->product.kept - 1);
+}
+
+/* Groups that split an operand. */
 static uint64_t bands(const lfuse__product_class *p, int operand, uint64_t tiles)
 {
-    return tiles * (uint64_t)((operand == LFUSE__PRODUCT_A ? p->rows : p->columns) / band(p, operand));
+    return splits(p, operand) ? tiles * (uint64_t)(width(p, operand) / band(p, operand)) : 0;
 }
 
 lfuse_status lfuse__f32x3_pack(const lfuse__kernel_class *c, const lfuse__facts *facts, const lfuse__geometry *g,
@@ -135,14 +180,17 @@ lfuse_status lfuse__f32x3_pack(const lfuse__kernel_class *c, const lfuse__facts 
                                SPLITTERS, packed);
 }
 
-/* The operands are read and their words are stored, at the rate of memory, in a launch of their own. */
+/* Operands are read and their words are stored, at the rate of memory, in a launch of their own. */
 bool lfuse__f32x3_cost(const lfuse__product_class *p, const lfuse__facts *facts, const int64_t *extents, lfuse__cut *c)
 {
     const lfuse__tiles_costs costs = lfuse__costs_of(facts).tiles;
-    const double elements = ((double)extents[0] + (double)extents[1]) * (double)extents[2];
+    double wide = 0, bytes;
 
     if (!lfuse__tile_cost(p, facts, extents, c)) return false;
-    c->time += costs.start + elements * (sizeof(float) + WORDS_BYTES) / costs.bytes / (double)lfuse__units(facts);
+    for (int i = 0; i < LFUSE__PRODUCT_SUM; i++)
+        if (!is_kept(p, i)) wide += (double)extents[i];
+    bytes = wide * (double)extents[2] * (sizeof(float) + WORDS_BYTES);
+    c->time += costs.start + bytes / costs.bytes / (double)lfuse__units(facts);
     return true;
 }
 

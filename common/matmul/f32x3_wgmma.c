@@ -13,10 +13,12 @@ static void put_part(const void *context, int part, int indent)
 {
     const lfuse__tiles *t = context;
     const lfuse__product_class *p = t->p;
+    const lfuse__expr a = lfuse__f32x3_factors(t, LFUSE__PRODUCT_A), b = lfuse__f32x3_factors(t, LFUSE__PRODUCT_B);
     const lfuse__parameter own[] = {
         {"PART_SOURCES", .number = part == SOURCES}, {"PART_COPY", .number = part == COPY},
         {"PART_MULTIPLIERS", .number = part == MULTIPLIERS}, {"PART_MULTIPLY", .number = part == MULTIPLY},
         {"PART_PROMOTE", .number = part == PROMOTE},
+        {"FACTORS_A", .word = a.text}, {"FACTORS_B", .word = b.text},
         {"ROWS_BYTES", .number = p->rows * LFUSE__F32X3_FACTOR},
         {"COLUMNS_BYTES", .number = p->columns * LFUSE__F32X3_FACTOR}, {NULL},
     };
@@ -37,21 +39,21 @@ static void put_product(const lfuse__tiles *t, const char *name)
 
 static void put_kernel(const lfuse__tiles *t, const char *name)
 {
-    (t->p->phase == LFUSE__F32X3_SPLIT ? lfuse__f32x3_put_split : put_product)(t, name);
+    (t->p->phase == LFUSE__F32X3_PRODUCT ? put_product : lfuse__f32x3_put_split)(t, name);
 }
 
 /* ---- the solver ---- */
 
 static unsigned local_bytes(const lfuse__kernel_class *c)
 {
-    return c->product.phase == LFUSE__F32X3_SPLIT ? 0 : lfuse__pipeline_bytes(&c->product);
+    return c->product.phase == LFUSE__F32X3_PRODUCT ? lfuse__pipeline_bytes(&c->product) : 0;
 }
 
 static lfuse_status pack(const lfuse__kernel_class *c, const lfuse__facts *facts, const lfuse__geometry *g,
                          lfuse__packed *packed)
 {
     LFUSE__TRY(lfuse__f32x3_pack(c, facts, g, packed));
-    return c->product.phase == LFUSE__F32X3_SPLIT ? LFUSE_OK : lfuse__pipeline_launch(c, facts, g, packed);
+    return c->product.phase == LFUSE__F32X3_PRODUCT ? lfuse__pipeline_launch(c, facts, g, packed) : LFUSE_OK;
 }
 
 static bool runs_on(const lfuse__facts *facts)
@@ -79,6 +81,6 @@ const lfuse__solver lfuse__f32x3 = {
     .name = "f32x3", .tile = &traits, .splits_operands = true, .runs_on = runs_on, .declines = declines,
     .candidate = lfuse__tile_candidate, .is_compiled_ahead = lfuse__tile_is_compiled_ahead,
     .serves = lfuse__f32x3_serves, .suits = lfuse__f32x3_suits, .cost = lfuse__f32x3_cost,
-    .phases = LFUSE__F32X3_PHASES, .workspace = lfuse__f32x3_workspace, .local_bytes = local_bytes,
-    .emit = lfuse__tiles_emit, .pack = pack,
+    .phases = LFUSE__F32X3_PHASES, .workspace = lfuse__f32x3_workspace, .kept = lfuse__f32x3_kept,
+    .local_bytes = local_bytes, .emit = lfuse__tiles_emit, .pack = pack,
 };

@@ -6,13 +6,17 @@
  * PRODUCT has rank 2, naxes 0 or 1, index64 false, and
  *   - operands[LFUSE__PRODUCT_A] and [LFUSE__PRODUCT_B], the matrices, which are read. Of these the type counts, and
  *     product.ta, product.tb, which say whether they are stored transposed.
- *   - operands[LFUSE__PRODUCT_SUM], which has no memory: the body loads the sum of an element there. Its type is
- *     product.sum.
+ *   - operands[LFUSE__PRODUCT_SUM], which has no memory of its own: the body loads the sum of an element there. Its
+ *     type is product.sum. Where product.kept is not 0, its buffer is what is kept of A or B.
  *   - operands from LFUSE__PRODUCT_OWN on: what the epilogue loads and stores, walked by rows and columns of D; `inner`
  *     classifies the stride from column to column. They may be indices (kernel.h: `index`), and may not be gathered.
  *   - a body, the epilogue: whatever it makes of the sum, stored wherever it stores.
  * Sums are made by fma in product.sum. The solver sets the order of the additions, which depends on the sizes alone:
  * equal products of one class on one device are equal bit for bit.
+ *
+ * What stays from run to run. Where A or B is frozen, a solver may keep what it makes of it: product.kept. The last
+ * phase makes that, once for all runs, and again when the operand's contents have changed. It reads this operand alone,
+ * and it needs no workspace.
  *
  * What a solver may decline, with a reason (solver.h; the planner speaks of it by lfuse__matmul_desc):
  *   - Prologues. Where product.prologue[i] is not 0, A (i = 0) or B (1) lies in no memory: an element is what the body
@@ -121,8 +125,13 @@ void lfuse__product_text_limit(lfuse__text *t, const bool *needed);
 void lfuse__product_text_own(lfuse__text *t);
 void lfuse__product_text_prologue(const lfuse__text *t, int i, lfuse__text *made);
 
-/* Returns how many launches a product takes: phases 0, 1 ... of the class, in this order. */
+/*
+ * Returns how many launches a product takes: phases 0, 1 ... of the class. Those of a run go in this order; where the
+ * class keeps something, the last one prepares it, and goes before all runs.
+ */
 int lfuse__product_phases(const lfuse__kernel_class *c);
+/* Returns whether the class's phase is the one that prepares what is kept. */
+bool lfuse__product_prepares(const lfuse__kernel_class *c);
 /*
  * Returns how many bytes at the beginning of the workspace hold tickets, by which groups that sum parts of k find out
  * who is the last. They have to be 0 before the first launch and are 0 again after each, so that products that follow
@@ -131,6 +140,8 @@ int lfuse__product_phases(const lfuse__kernel_class *c);
 uint64_t lfuse__product_tickets(const lfuse__kernel_class *c);
 /* Returns the bytes of the workspace for the geometry, 0: none. Except for tickets its contents do not matter. */
 uint64_t lfuse__product_workspace(const lfuse__kernel_class *c, const lfuse__facts *facts, const lfuse__geometry *g);
+/* Returns the bytes of what is kept from run to run, whose offset is a multiple of 64; 0: nothing is. */
+uint64_t lfuse__product_kept(const lfuse__kernel_class *c, const lfuse__facts *facts, const lfuse__geometry *g);
 
 /*
  * Appends the text of a kernel `name` of the class. ERR_UNSUPPORTED where its solver does not run on the device;

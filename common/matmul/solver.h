@@ -69,9 +69,11 @@ struct lfuse__solver {
     bool (*cost)(const lfuse__product_class *p, const lfuse__facts *facts, const int64_t *extents, lfuse__cut *cut);
 
     /* The kernels: problem.h says what the functions of the same names return. */
-    int phases; /* launches */
+    int phases; /* launches of a run */
     uint64_t (*tickets)(const lfuse__kernel_class *c); /* NULL: 0 */
     uint64_t (*workspace)(const lfuse__kernel_class *c, const lfuse__facts *facts, const lfuse__geometry *g);
+    /* Of solvers that keep what they make of a frozen operand, `kept` of the class. NULL: it keeps nothing. */
+    uint64_t (*kept)(const lfuse__kernel_class *c, const lfuse__facts *facts, const lfuse__geometry *g);
     unsigned (*local_bytes)(const lfuse__kernel_class *c); /* dynamic local memory of a launch; NULL: 0 */
     lfuse_status (*emit)(lfuse__strbuf *out, const char *name, const lfuse__kernel_class *c,
                          const lfuse__facts *facts);

@@ -38,7 +38,7 @@ void lfuse__key_add_product(lfuse__kernel_key *key, const lfuse__product_class *
     const int32_t words[] = {
         number_of(p->solver), p->ta, p->tb, (int32_t)p->sum, p->rows, p->columns, p->depth, p->item_rows,
         p->item_columns, p->slices, p->prefetch, p->occupancy, p->split, p->phase, p->batched, p->prologue[0],
-        p->prologue[1], p->column_sums, p->counted,
+        p->prologue[1], p->column_sums, p->counted, p->kept,
     };
 
     _Static_assert(sizeof words / sizeof *words == LFUSE__KEY_PRODUCT, "as many as key.h has room for");
@@ -47,7 +47,12 @@ void lfuse__key_add_product(lfuse__kernel_key *key, const lfuse__product_class *
 
 int lfuse__product_phases(const lfuse__kernel_class *c)
 {
-    return c->product.solver->phases;
+    return c->product.solver->phases + (c->product.kept > 0);
+}
+
+bool lfuse__product_prepares(const lfuse__kernel_class *c)
+{
+    return c->product.phase >= c->product.solver->phases;
 }
 
 uint64_t lfuse__product_tickets(const lfuse__kernel_class *c)
@@ -58,6 +63,11 @@ uint64_t lfuse__product_tickets(const lfuse__kernel_class *c)
 uint64_t lfuse__product_workspace(const lfuse__kernel_class *c, const lfuse__facts *facts, const lfuse__geometry *g)
 {
     return c->product.solver->workspace(c, facts, g);
+}
+
+uint64_t lfuse__product_kept(const lfuse__kernel_class *c, const lfuse__facts *facts, const lfuse__geometry *g)
+{
+    return c->product.kept ? c->product.solver->kept(c, facts, g) : 0;
 }
 
 lfuse_status lfuse__product_emit(lfuse__strbuf *out, const char *name, const lfuse__kernel_class *c,

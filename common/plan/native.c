@@ -241,6 +241,7 @@ static lfuse_status build(lfuse__draft *d, const lfuse__unit *u, lfuse__builder 
 {
     const lfuse__node *n = lfuse__draft_node(d, u->node);
     const bool sums = u->tail >= 0 && lfuse__product_sums(d, u->node, u->tail);
+    lfuse__matmul_desc desc;
     lfuse__unit_loop loop;
     int sum;
 
@@ -259,11 +260,13 @@ static lfuse_status build(lfuse__draft *d, const lfuse__unit *u, lfuse__builder 
         describe_list(d, u->node, step);
         return add_matrices(d, u->node, step);
     }
+    lfuse__draft_describe(d, u->node, &desc);
     /* What shares a launch is too small for split operands. */
     step->product = (lfuse__product){ .native = true, .type = (lfuse_type)lfuse__draft_node(d, n->in[0])->type,
                                       .wide = n->type != lfuse__draft_node(d, n->in[0])->type,
                                       .precision = d->nodes[u->node].together ? LFUSE_PRECISION_FULL
-                                                                              : lfuse__draft_precision(d, u->node),
+                                                                              : desc.precision,
+                                      .frozen = { desc.frozen[0], desc.frozen[1] },
                                       .m = n->shape[n->rank - 2],
                                       .n = n->shape[n->rank - 1],
                                       .k = lfuse__draft_node(d, n->in[0])->shape[n->rank - 1],

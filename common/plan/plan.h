@@ -144,6 +144,7 @@ typedef struct lfuse__product {
     lfuse_type type;   /* of A and B; those of native ones have the operands' own types */
     bool wide;         /* A and B are of f16 or bf16 and D is the f32 sums */
     lfuse_precision precision; /* FULL; TF32, the vendor's: A and B are rounded; F32X3, native: they may be split */
+    bool frozen[2];    /* native: A, or B, is a frozen input or made of such alone */
     lfuse_size m, n, k;
     lfuse__epilogue epilogue; /* the vendor's */
     int alpha, beta;   /* index in plan->numbers; -1: alpha is 1, beta 1 where C is added, else 0 */

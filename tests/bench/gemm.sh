@@ -8,7 +8,7 @@ export LFUSE_WISDOM="$work/wisdom"
 runs()
 {
     "$bench" --device all --quick --json "$work/figures" --case gemm:40x24x33:f16:to=f32 --case gemm:48x48x48 \
-        --case gemm:24x20x28:tf32 --case gemm:24x20x28:f32x3:nt --case gemm:24x20x28:f16:gelu
+        --case gemm:24x20x28:tf32 --case gemm:24x20x28:f32x3:nt:frozen --case gemm:24x20x28:f16:gelu
 }
 all() # of a type of lines, of a case, of a variant
 {
@@ -38,10 +38,11 @@ bytes() # 40 x 33 and 33 x 24 elements of 2 bytes, 40 x 24 of 4
 refused()
 {
     ! "$bench" --quick --case gemm:8x8x8:to=f31 --case gemm:8x8x8:to=f32:to=f16 --case gemm:8x8x8:f16:tf32 \
-        --case gemm:8x8x8:f32x3:f64 --case gemm:8x8x8:f32x3:tf32 > "$work/said" 2>&1 &&
+        --case gemm:8x8x8:f32x3:f64 --case gemm:8x8x8:f32x3:tf32 --case gemm:8x8x8:frozen:b2 > "$work/said" 2>&1 &&
         grep 'to=f31: expected gemm:' "$work/said" && grep 'to=f32:to=f16: expected gemm:' "$work/said" &&
         grep 'f16:tf32: tf32 is of f32 operands' "$work/said" &&
-        grep 'f32x3:f64: f32x3 is of f32 operands' "$work/said" && grep 'f32x3:tf32: expected gemm:' "$work/said"
+        grep 'f32x3:f64: f32x3 is of f32 operands' "$work/said" && grep 'f32x3:tf32: expected gemm:' "$work/said" &&
+        grep 'frozen:b2: expected gemm:' "$work/said"
 }
 
 if "$top_builddir/bench/lfuse-info" --json | grep -q '"devices":\[\]'; then
@@ -51,8 +52,9 @@ else
     ok "f16 gives f32 that is verified" verified gemm:40x24x33:f16:to=f32 plan plan+ep native native+ep
     ok "each tensor counts in its type" bytes
     ok "squares by Strassen's algorithm are verified" verified gemm:48x48x48 plan strassen1 strassen2
-    ok "f32x3 is verified on every device" verified gemm:24x20x28:f32x3:nt plan plan+ep native native+ep
+    ok "f32x3 with a frozen operand is verified everywhere" \
+        verified gemm:24x20x28:f32x3:nt:frozen plan plan+ep native native+ep
     ok "tf32 is there, or refused with the reason" tf32_is_there_or_refused
-    ok "an unknown type, a second one of the result or of the precision, and one of other types are refused" refused
+    ok "unknown types, second ones, precisions of other types and frozen batches are refused" refused
 fi
 done_testing

@@ -98,6 +98,16 @@ static void product_scaled(harness *h, lfuse_size m, lfuse_size n, lfuse_size k)
 CASE(product_f32x3, TWO_WAYS) { product_scaled(h, 67, 45, 141); }
 CASE(product_f32x3_deep, TWO_WAYS) { product_scaled(h, 21, 130, 1037); }
 
+/* As small as a product may be that Hopper's tensor cores are taken for faster at. */
+CASE(product_f32x3_frozen, TWO_WAYS)
+{
+    lfuse_value x = h_input(h, "x", F32(510, 260), PLAIN, NORMAL);
+    lfuse_value w = h_frozen(h, "w", F32(260, 1020), NORMAL);
+    lfuse_value b = h_input(h, "b", F32(1020), PLAIN, NORMAL);
+    const lfuse_value y = lfuse_matmul_as(x, w, LFUSE_F32, LFUSE_PRECISION_F32X3);
+    h_output(h, "y", lfuse_relu(lfuse_add(y, b)), F32(510, 1020), PLAIN);
+}
+
 CASE(product_f32x3_batch, TWO_WAYS)
 {
     lfuse_value a = h_input(h, "a", F32(3, 35, 50), PLAIN, NORMAL);

@@ -180,7 +180,7 @@ void rig_run_product(rig *r, lfuse__bprogram *program, const lfuse__kernel_class
                      rig_buffer *buffers, int times, const char *what)
 {
     const size_t bytes = (size_t)lfuse__product_workspace(k, &r->facts, g), tickets = lfuse__product_tickets(k);
-    const int phases = lfuse__product_phases(k);
+    const int phases = lfuse__product_phases(k) - (k->product.kept > 0);
     unsigned char *workspace = rig_memory(bytes, 0xff);
     lfuse__kernel_class phase = *k;
     char name[16];
@@ -194,6 +194,20 @@ void rig_run_product(rig *r, lfuse__bprogram *program, const lfuse__kernel_class
     }
     for (size_t b = 0; b < tickets; b++) ck_assert_msg(!workspace[b], "%s: a ticket stays", what);
     free(workspace);
+}
+
+void rig_prepare_product(rig *r, lfuse__bprogram *program, const lfuse__kernel_class *k, const lfuse__geometry *g,
+                         const rig_buffer *buffers, const char *what)
+{
+    const int operand = k->product.kept - 1;
+    rig_buffer some[LFUSE__MAX_BUFFERS] = {{NULL, 0, false}};
+    lfuse__kernel_class phase = *k;
+    char name[16];
+    phase.product.phase = lfuse__product_phases(k) - 1;
+    ck_assert_msg(lfuse__product_prepares(&phase), "%s: nothing is kept", what);
+    some[operand] = buffers[operand], some[LFUSE__PRODUCT_SUM] = buffers[LFUSE__PRODUCT_SUM];
+    snprintf(name, sizeof name, "k%d", phase.product.phase);
+    ck_assert_msg(!rig_launch_product(r, program, name, &phase, g, some), "%s: %s", what, lfuse__error_message());
 }
 
 void rig_product(rig *r, const lfuse__kernel_class *k, const lfuse__geometry *g, rig_buffer *buffers, int times,

@@ -37,8 +37,8 @@ void rig_launch_words(rig *r, lfuse__bprogram *program, const char *kernel, cons
 lfuse_status rig_launch_product(rig *r, lfuse__bprogram *program, const char *kernel, const lfuse__kernel_class *k,
                                 const lfuse__geometry *g, const rig_buffer *buffers);
 /*
- * All phases of a product over these operands, so many times. Its workspace goes behind them, where `buffers` has room
- * for one more; it holds NaN before the first launch but for the tickets, which are 0 before and after.
+ * All phases of a run of a product over these operands, so many times. Its workspace goes behind them, where `buffers`
+ * has room for one more; it holds NaN before the first launch but for the tickets, which are 0 before and after.
  */
 void rig_product(rig *r, const lfuse__kernel_class *k, const lfuse__geometry *g, rig_buffer *buffers, int times,
                  const char *what);
@@ -46,6 +46,13 @@ void rig_product(rig *r, const lfuse__kernel_class *k, const lfuse__geometry *g,
 lfuse__bprogram *rig_product_program(rig *r, const lfuse__kernel_class *k, const char *what);
 void rig_run_product(rig *r, lfuse__bprogram *program, const lfuse__kernel_class *k, const lfuse__geometry *g,
                      rig_buffer *buffers, int times, const char *what);
+
+/*
+ * Launches the phase of such a program that prepares what is kept of an operand, which is buffers[LFUSE__PRODUCT_SUM]
+ * here and in rig_run_product; no other memory but the operand's is there.
+ */
+void rig_prepare_product(rig *r, lfuse__bprogram *program, const lfuse__kernel_class *k, const lfuse__geometry *g,
+                         const rig_buffer *buffers, const char *what);
 
 /* Host memory in which every byte is `byte`; the caller frees it. */
 void *rig_memory(size_t bytes, int byte);

@@ -29,7 +29,7 @@ static const double u = 0x1p-24;
 
 /* ---- problems ---- */
 
-/* Both operands, whichever way they are stored, and the result. */
+/* Both operands, whichever way they are stored, what is kept of one of them, and the result. */
 typedef struct problem {
     lfuse__geometry g;
     bool transposed[2];
@@ -113,11 +113,17 @@ static void kernels_close(kernels *ks)
     if (ks->f32_program) ks->r->backend->program_destroy(ks->f32_program);
 }
 
+/* Where the class keeps what it makes of an operand, memory[SUM] holds that. */
+static void take_buffers(const problem *p, rig_buffer *buffers)
+{
+    for (int j = 0; j < OPERANDS; j++) buffers[j] = (rig_buffer){p->memory[j], p->bytes[j], j >= SUM && p->memory[j]};
+}
+
 static void run(const kernels *ks, lfuse__bprogram *program, const sample *s, const problem *p)
 {
     rig_buffer buffers[OPERANDS + 1];
     memset(p->memory[OUT], 0xff, p->bytes[OUT]);
-    for (int j = 0; j < OPERANDS; j++) buffers[j] = (rig_buffer){p->memory[j], p->bytes[j], j == OUT};
+    take_buffers(p, buffers);
     rig_run_product(ks->r, program, &s->k, &p->g, buffers, 1, ks->what);
 }
 
@@ -489,6 +495,85 @@ static void case_exact(const kernels *ks, int way)
         }
 }
 
+/* ---- operands that are frozen ---- */
+
+/* The kernels of a product that keeps what it makes of operand `kept`, and memory for that. */
+typedef struct keeper {
+    const kernels *ks;
+    problem *p;
+    int kept;
+    sample s;
+    lfuse__bprogram *program;
+} keeper;
+
+/* What is kept begins behind the start of its memory, which holds NaN. */
+static void keeper_open(keeper *k, const kernels *ks, problem *p, int kept)
+{
+    const lfuse__product_class *c = &ks->split.k.product;
+    *k = (keeper){.ks = ks, .p = p, .kept = kept};
+    class_of(&k->s, c->ta, c->tb, LFUSE_PRECISION_F32X3);
+    k->s.k.product.frozen[kept] = true;
+    lfuse__matmul_candidate named = {c->rows, c->columns, c->depth, c->item_rows, c->item_columns, c->slices, 0, 0};
+    OK(choose_named(&ks->r->facts, p->g.extents, &named, &k->s.k));
+    ck_assert_int_eq(k->s.k.product.kept, 1 + kept);
+    k->program = rig_product_program(ks->r, &k->s.k, ks->what);
+    p->g.offsets[SUM] = 256;
+    p->bytes[SUM] = 256 + (size_t)lfuse__product_kept(&k->s.k, &ks->r->facts, &p->g);
+    p->memory[SUM] = rig_memory(p->bytes[SUM], 0xff);
+}
+
+static void keeper_close(keeper *k)
+{
+    k->ks->r->backend->program_destroy(k->program);
+}
+
+static void keeper_prepare(const keeper *k)
+{
+    rig_buffer buffers[OPERANDS];
+    take_buffers(k->p, buffers);
+    rig_prepare_product(k->ks->r, k->program, &k->s.k, &k->p->g, buffers, k->ks->what);
+}
+
+static void keeper_expect(const keeper *k, const float *expected, const char *when)
+{
+    const problem *p = k->p;
+    run(k->ks, k->program, &k->s, p);
+    float *result = taken(k->ks, p);
+    ck_assert_msg(!memcmp(result, expected, (size_t)(p->wide[A] * p->wide[B]) * sizeof *result),
+                  "%s, operand %d is kept: other bits than by splitting both %s", k->ks->what, k->kept, when);
+    free(result);
+}
+
+/*
+ * A run has the bits of one that splits both operands, of the present elements of the one and of those that the frozen
+ * one had when it was prepared.
+ */
+static void case_kept(const kernels *ks, int kept)
+{
+    problem p;
+    keeper k;
+    problem_open(&p, &ks->split.k.product, (int64_t[]){130, 70, 130}, 3, 1);
+    fill_problem(&p, fill_normal, 1);
+    keeper_open(&k, ks, &p, kept);
+    keeper_prepare(&k);
+    for (int64_t i = 0; i < p.wide[1 - kept]; i++) *at(&p, 1 - kept, i, i) = (float)(i + 3);
+    *at(&p, 1 - kept, 5, 0) = INFINITY;
+    float *expected = by_splitting(ks, &p);
+    keeper_expect(&k, expected, "when the other one has changed");
+    *at(&p, 1 - kept, 5, 0) = 1; /* what is made of an infinity reads both operands */
+    free(expected);
+    expected = by_splitting(ks, &p);
+    *at(&p, kept, p.wide[kept] - 1, p.k - 1) = 1000;
+    keeper_expect(&k, expected, "before it is prepared again");
+    free(expected);
+    expected = by_splitting(ks, &p);
+    keeper_prepare(&k);
+    keeper_expect(&k, expected, "when it has been prepared again");
+    free(expected);
+    keeper_close(&k);
+    problem_close(&p);
+}
+
 /* ---- infinities and NaNs ---- */
 
 static const char *sort_of(float x)
@@ -537,6 +622,8 @@ void case_split(rig *r)
         kernels_open(&ks, r, way & 1, way >> 1);
         case_exact(&ks, way);
         case_not_finite(&ks);
+        for (int kept = A; kept <= B; kept++)
+            if (ks.all || kept + 1 == way) case_kept(&ks, kept);
         case_kinds(&ks, way);
         kernels_close(&ks);
     }

@@ -419,6 +419,7 @@ static void unit_emit(lfuse__strbuf *out, const lfuse__facts *facts, int i, int 
     ck_assert(lfuse__matmul_candidate_parse(name, &t));
     class_of(&p, type, (i + parts) & 1, i >> 1 & 1, (ending)((i + parts) % ENDINGS));
     p.s.k.product.precision = desc.precision;
+    p.s.k.product.frozen[LFUSE__PRODUCT_B] = i & 1; /* of solvers that keep something, one shape with and one without */
     OK(choose_named(facts, (int64_t[]){512, 512, 512}, &t, &p.s.k));
     for (p.s.k.product.phase = 0; p.s.k.product.phase < lfuse__product_phases(&p.s.k); p.s.k.product.phase++) {
         snprintf(name, sizeof name, "units_%d_%d_%d", i, parts, p.s.k.product.phase);

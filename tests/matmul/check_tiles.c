@@ -378,6 +378,7 @@ TEST(split_operands)
         geometry_of(&g, side, side, side);
         ck_assert_uint_eq(lfuse__product_workspace(&c, &facts, &g), 2 * (uint64_t)side * (4 + 4 * (uint64_t)side));
         ck_assert_int_eq(lfuse__product_phases(&c), 2);
+        ck_assert_uint_eq(lfuse__product_kept(&c, &facts, &g), 0);
     }
     const lfuse__matmul_problem low = {.extents = (int64_t[]){4096, 4096, 4096}, .low_memory = true};
     class_of(&c, LFUSE_F32);
@@ -387,6 +388,52 @@ TEST(split_operands)
     class_of(&c, LFUSE_F32);
     OK(choose(&facts, (int64_t[]){4096, 4096, 4096}, false, &c));
     ck_assert_ptr_ne(c.product.solver, &lfuse__f32x3);
+}
+
+/* Of a frozen operand the words are kept, and the product is expected to take less time. Both: B's. */
+TEST(split_operands_that_are_frozen)
+{
+    lfuse__facts facts = facts_of(LFUSE__PRODUCTS_TUNED);
+    const int64_t extents[] = {2048, 1024, 512};
+    double times[4];
+    facts.tensor_cores = facts.wgmma = true;
+    facts.dynamic_local_bytes = 227 * 1024;
+    for (int frozen = 0; frozen < 4; frozen++) {
+        const int kept = frozen & 2 ? 1 + LFUSE__PRODUCT_B : frozen ? 1 + LFUSE__PRODUCT_A : 0;
+        const uint64_t a = 2048 * (4 + 4 * 512), b = 1024 * (4 + 4 * 512);
+        lfuse__geometry g;
+        lfuse__kernel_class c;
+        lfuse__cut found;
+        class_of(&c, LFUSE_F32);
+        c.product.precision = LFUSE_PRECISION_F32X3;
+        c.product.frozen[0] = frozen & 1, c.product.frozen[1] = frozen & 2;
+        OK(choose(&facts, extents, false, &c));
+        ck_assert_ptr_eq(c.product.solver, &lfuse__f32x3);
+        ck_assert_int_eq(c.product.kept, kept);
+        geometry_of(&g, extents[0], extents[1], extents[2]);
+        ck_assert_uint_eq(lfuse__product_kept(&c, &facts, &g), kept == 0 ? 0 : kept == 1 ? a : b);
+        ck_assert_uint_eq(lfuse__product_workspace(&c, &facts, &g) + lfuse__product_kept(&c, &facts, &g), a + b);
+        ck_assert_int_eq(lfuse__product_phases(&c), kept ? 3 : 2);
+        for (c.product.phase = 0; c.product.phase < lfuse__product_phases(&c); c.product.phase++)
+            ck_assert_int_eq(lfuse__product_prepares(&c), c.product.phase == 2);
+        ck_assert(c.product.solver->cost(&c.product, &facts, extents, &found));
+        times[frozen] = found.time;
+    }
+    ck_assert(times[1] < times[2] && times[2] < times[0] && times[3] == times[2]);
+}
+
+/* Others keep nothing, and so are the same whatever is frozen. */
+TEST(frozen_operands_of_others)
+{
+    lfuse__facts facts = facts_of(LFUSE__PRODUCTS_TUNED);
+    lfuse__kernel_class c, all[LFUSE__MATMUL_CLASSES];
+    facts.tensor_cores = facts.wgmma = true;
+    facts.dynamic_local_bytes = 227 * 1024;
+    class_of(&c, LFUSE_F32);
+    c.product.precision = LFUSE_PRECISION_F32X3, c.product.frozen[1] = true;
+    const int count = lfuse__matmul_classes(&facts, (int64_t[]){1, 1, 1}, (int64_t[]){9999, 9999, 9999}, &c, all);
+    for (int i = 0; i < count; i++)
+        ck_assert_int_eq(all[i].product.kept, all[i].product.solver == &lfuse__f32x3 ? 1 + LFUSE__PRODUCT_B : 0);
 }
 
 /* A plan that does not know the sizes has the kernels of both, and room for more. */

@@ -40,7 +40,7 @@ plan_run_tests = \
 	tests/run/check_strassen tests/run/check_precision \
 	tests/run/check_replay_products \
 	tests/run/check_together tests/run/check_scratch tests/run/check_share \
-	tests/run/check_rows tests/run/check_run tests/run/check_safetensors tests/run/check_scans \
+	tests/run/check_rows tests/run/check_run tests/run/check_safetensors tests/run/check_scans tests/run/check_split \
 	tests/run/check_transports tests/run/check_unified tests/run/check_walks
 check_PROGRAMS += $(plan_run_tests)
 TESTS += $(plan_run_tests)
@@ -85,6 +85,8 @@ tests_run_check_safetensors_SOURCES = %reldir%/check_safetensors.c %reldir%/rig.
 tests_run_check_safetensors_LDADD = tests/stub/libstub.la $(LDADD) -lm
 tests_run_check_scans_SOURCES = %reldir%/check_scans.c %reldir%/rig.c %reldir%/rig.h
 tests_run_check_scans_LDADD = tests/stub/libstub.la $(LDADD) -lm
+tests_run_check_split_SOURCES = %reldir%/check_split.c %reldir%/rig.c %reldir%/rig.h
+tests_run_check_split_LDADD = tests/stub/libstub.la $(LDADD) -lm
 tests_run_check_rows_SOURCES = %reldir%/check_rows.c %reldir%/rig.c %reldir%/rig.h
 tests_run_check_rows_LDADD = tests/stub/libstub.la $(LDADD) -lm
 tests_run_check_run_SOURCES = %reldir%/check_run.c %reldir%/rig.c %reldir%/rig.h

@@ -181,6 +181,7 @@ static void product_class(const lfuse__plan_body *plan, const lfuse__step *step,
     if (step->kind == LFUSE__STEP_GEMM) {
         memcpy(k->product.prologue, step->product.prologue, sizeof k->product.prologue);
         k->product.precision = step->product.precision;
+        for (i = 0; i < 2; i++) k->product.frozen[i] = step->product.frozen[i] && !step->prepare;
     }
     lfuse__product_sides(k, sides);
     k->product.ta = transposed(plan, step, LFUSE__PRODUCT_A, sides);

@@ -65,6 +65,7 @@ bool lfuse__step_products_alike(const lfuse__plan_body *plan, const lfuse__step 
     find_sides(plan, a, &of_a);
     find_sides(plan, b, &of_b);
     return a->product.ahead == b->product.ahead && a->product.precision == b->product.precision &&
+           !memcmp(a->product.frozen, b->product.frozen, sizeof a->product.frozen) &&
            !memcmp(&of_a, &of_b, sizeof of_a);
 }
 

@@ -111,6 +111,8 @@ static void add_step(writer *w, const lfuse__step *s)
         if (s->product.inputs[i]) lfuse__strbuf_format(&w->text, " takes %d", i);
     if (s->product.wide || s->product.precision)
         lfuse__strbuf_format(&w->text, " %d %d", s->product.wide, (int)s->product.precision);
+    if (s->product.precision == LFUSE_PRECISION_F32X3 && (s->product.frozen[0] || s->product.frozen[1]))
+        lfuse__strbuf_format(&w->text, " frozen %d %d", s->product.frozen[0], s->product.frozen[1]);
 }
 
 const lfuse__step *lfuse__first_product(const lfuse__alternative *const *order, int count)

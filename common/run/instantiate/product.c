@@ -111,6 +111,15 @@ static void classify(const lfuse__step *step, const product *p, lfuse__kernel_cl
     }
 }
 
+/* What is kept of an operand is made of what the caller binds, or of what was prepared; copies are made in each run. */
+static void find_frozen(const product *p, lfuse__kernel_class *c)
+{
+    for (int i = 0; i < 2; i++) {
+        const lfuse__place place = p->matrices[i].walk.memory.place;
+        c->product.frozen[i] = c->product.frozen[i] && (place == LFUSE__PLACE_BOUND || place == LFUSE__PLACE_PREPARED);
+    }
+}
+
 /* Whether the product has no workspace: those that share a launch have none either. */
 static bool without_workspace(const lfuse__instantiation *ctx)
 {
@@ -145,17 +154,38 @@ static bool is_early(const lfuse__instantiation *ctx, const lfuse__kernel_op *op
     return b->place == LFUSE__PLACE_BOUND && !in->bound[b->index].written;
 }
 
+/* Memory of a product beside its operands: numbers of buffers; -1: it needs none. */
+typedef struct spaces {
+    int workspace, kept;
+} spaces;
+
+/* The phase that prepares what is kept reads one operand: others may not be there yet, or have moved. */
+static void read_kept_alone(lfuse_instance *in, lfuse__kernel_op *op)
+{
+    in->operations[in->noperations - 1].prepare = true;
+    for (int i = 0; i < op->k.noperands; i++)
+        if (i != op->k.product.kept - 1) op->starts[i].memory.place = LFUSE__PLACE_INDEX;
+}
+
+static void use(lfuse_instance *in, int buffer, lfuse__memory *m)
+{
+    *m = (lfuse__memory){ in->buffers[buffer].place, buffer };
+    lfuse__use_memory(in, m);
+}
+
 static lfuse_status add_phase(lfuse__instantiation *ctx, const lfuse__step *step, const lfuse__kernel_class *c,
-                              int phase, const product *p, int workspace)
+                              int phase, const product *p, const spaces *s)
 {
     lfuse_instance *in = ctx->in;
     lfuse__kernel_op *op;
     int64_t extent;
+    bool prepares;
     int i;
 
     LFUSE__TRY(lfuse__kernel_op_new(in, step, &step->body, step->numbers, &op));
     op->k = *c;
     op->k.product.phase = phase;
+    prepares = lfuse__product_prepares(&op->k);
     memcpy(op->g.extents, p->sizes, sizeof p->sizes);
     op->g.parts = parts_of(ctx);
     for (i = 0; i < step->noperands; i++) {
@@ -166,13 +196,12 @@ static lfuse_status add_phase(lfuse__instantiation *ctx, const lfuse__step *step
         op->g.strides[i][0] = own ? m->ld : m->walk.strides[p->rank - 1 - inner];
         op->g.strides[i][1] = own ? 1 : m->walk.strides[p->rank - 2 + inner];
         op->g.strides[i][LFUSE__PRODUCT_BATCH] = m->stride;
-        lfuse__use_memory(in, &op->starts[i].memory);
     }
+    if (prepares) read_kept_alone(in, op);
+    for (i = 0; i < step->noperands; i++) lfuse__use_memory(in, &op->starts[i].memory);
     op->g.early = is_early(ctx, op, phase);
-    if (workspace >= 0) {
-        op->partials = (lfuse__memory){ in->buffers[workspace].place, workspace };
-        lfuse__use_memory(in, &op->partials);
-    }
+    if (s->workspace >= 0 && !prepares) use(in, s->workspace, &op->partials);
+    if (s->kept >= 0) use(in, s->kept, &op->starts[LFUSE__PRODUCT_SUM].memory);
     LFUSE__TRY(lfuse__kernel_op_reports(in, step, op));
     return lfuse__kernel_op_take(ctx, op);
 }
@@ -195,17 +224,22 @@ static lfuse_status add_phases(lfuse__instantiation *ctx, const lfuse__step *ste
                                const product *p)
 {
     lfuse__geometry g;
-    uint64_t bytes;
-    int i, workspace = -1;
+    spaces s = { .workspace = -1, .kept = -1 };
+    uint64_t bytes, kept;
+    int i, phases;
 
     memset(&g, 0, sizeof g);
     memcpy(g.extents, p->sizes, sizeof p->sizes);
     g.parts = parts_of(ctx);
     bytes = lfuse__product_workspace(c, ctx->in->facts, &g);
     ctx->uses_workspace |= bytes > 0;
-    if (lfuse__product_tickets(c)) LFUSE__TRY(add_tickets(ctx->in, bytes, &workspace));
-    else if (bytes) LFUSE__TRY(lfuse__add_buffer(ctx->in, LFUSE__PLACE_SCRATCH, bytes, &workspace));
-    for (i = 0; i < lfuse__product_phases(c); i++) LFUSE__TRY(add_phase(ctx, step, c, i, p, workspace));
+    kept = lfuse__product_kept(c, ctx->in->facts, &g);
+    if (lfuse__product_tickets(c)) LFUSE__TRY(add_tickets(ctx->in, bytes, &s.workspace));
+    else if (bytes) LFUSE__TRY(lfuse__add_buffer(ctx->in, LFUSE__PLACE_SCRATCH, bytes, &s.workspace));
+    if (kept) LFUSE__TRY(lfuse__add_buffer(ctx->in, LFUSE__PLACE_PREPARED, kept, &s.kept));
+    phases = lfuse__product_phases(c);
+    if (kept) LFUSE__TRY(add_phase(ctx, step, c, --phases, p, &s));
+    for (i = 0; i < phases; i++) LFUSE__TRY(add_phase(ctx, step, c, i, p, &s));
     return LFUSE_OK;
 }
 
@@ -250,6 +284,7 @@ lfuse_status lfuse__instantiate_product(lfuse__instantiation *ctx, const lfuse__
                        " is computed where it is read", i ? "right" : "left", s[M], s[N], s[K]);
     LFUSE__TRY(open_operands(ctx, step, (const bool[]){ c->product.ta, c->product.tb }, &p));
     classify(step, &p, c);
+    find_frozen(&p, c);
     problem = (lfuse__matmul_problem){ .extents = s, .vendor = ctx->has_next, .low_memory = without_workspace(ctx),
                                               .unsized = !lfuse__product_sized(in->body, step),
                                               .candidate = ctx->candidate };

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Products of f32 from split operands, on a stub with warpgroups: what is frozen is split once, and by a refresh. */
+#include "tests/run/rig.h"
+
+enum { M = 100, N = 120, K = 260, SPLITTING = 1, RUN = 2 /* launches */ };
+
+static void open_warpgroups(void)
+{
+    open_stub();
+    lfuse__stub.addresses = lfuse__stub.gpu = lfuse__stub.tensor_cores = lfuse__stub.wgmma = true;
+    lfuse__stub.vector_lanes = false;
+    lfuse__stub.simd = 32, lfuse__stub.max_group = 1024, lfuse__stub.compute_units = 1;
+    lfuse__stub.dynamic_local_bytes = 227 * 1024;
+    reopen_stub();
+}
+
+/* Small integers: products are exact, split or not. */
+static float of_x(int64_t i)
+{
+    return (float)(i % 7 - 3);
+}
+
+static float of_w(int64_t i)
+{
+    return (float)(i % 5 - 2);
+}
+
+static float of_other(int64_t i)
+{
+    return (float)(i % 3 - 1);
+}
+
+static double product(int64_t row, int64_t column, float (*x)(int64_t i), float (*w)(int64_t i))
+{
+    double sum = 0;
+
+    for (int64_t l = 0; l < K; l++) sum += (double)x(row * K + l) * w(l * N + column);
+    return sum;
+}
+
+static void expect(const lfuse_tensor *y, float (*x)(int64_t i), float (*w)(int64_t i))
+{
+    const float *v = values(y);
+
+    for (int64_t i = 0; i < M * N; i += 7)
+        ck_assert_msg(v[i] == (float)product(i / N, i % N, x, w), "element %d is %g, expected %g", (int)i, v[i],
+                      product(i / N, i % N, x, w));
+}
+
+static void write(lfuse_tensor *t, float (*element)(int64_t i))
+{
+    const int64_t count = lfuse_tensor_elements(t);
+    float *host = malloc((size_t)count * sizeof *host);
+
+    ck_assert_ptr_nonnull(host);
+    for (int64_t i = 0; i < count; i++) host[i] = element(i);
+    OK(lfuse_tensor_write(t, NULL, host));
+    free(host);
+}
+
+/* y = x w, of which some are frozen. */
+static lfuse_plan *split_plan(bool frozen_x, bool frozen_w)
+{
+    const lfuse_plan_options o = { .precision = LFUSE_PRECISION_F32X3, .provider = LFUSE_PROVIDER_NATIVE };
+
+    lfuse_output(g, "y", lfuse_matmul((frozen_x ? lfuse_frozen : lfuse_input)(g, "x", F32(M, K)),
+                                      (frozen_w ? lfuse_frozen : lfuse_input)(g, "w", F32(K, N))));
+    return new_plan(dev, g, &o);
+}
+
+TEST_CASE("split operands", .setup = open_warpgroups, .teardown = close_stub)
+
+TEST(both_in_each_run)
+{
+    lfuse_tensor *x = filled_tensor(SHAPE(M, K), of_x), *w = filled_tensor(SHAPE(K, N), of_w), *y = tensor(SHAPE(M, N));
+    lfuse_plan *plan = split_plan(false, false);
+
+    for (int i = 0; i < 2; i++) LAUNCHES(RUN, RUN(plan, stream, BIND("x", x), BIND("w", w), BIND("y", y)));
+    expect(y, of_x, of_w);
+    write(w, of_other);
+    LAUNCHES(RUN, RUN(plan, stream, BIND("x", x), BIND("w", w), BIND("y", y)));
+    expect(y, of_x, of_other);
+}
+
+/* The other operand is split in each run; another frozen tensor is another instance's; contents by a refresh. */
+TEST_LOOP(frozen_ones_once, 0, 2)
+{
+    lfuse_tensor *x = filled_tensor(SHAPE(M, K), of_x), *w = filled_tensor(SHAPE(K, N), of_w), *y = tensor(SHAPE(M, N));
+    lfuse_tensor *frozen = _i ? w : x, *changing = _i ? x : w;
+    lfuse_plan *plan = split_plan(!_i, _i);
+    const lfuse_binding b[] = { BIND("x", x), BIND("w", w), BIND("y", y) };
+    const uint64_t tiles = _i ? (N + 127) / 128 * 128 : (M + 127) / 128 * 128, k_tiles = (K + 63) / 64;
+
+    LAUNCHES(SPLITTING + RUN, OK(lfuse_plan_run(plan, stream, b, 3)));
+    expect(y, of_x, of_w);
+    write(changing, of_other);
+    LAUNCHES(RUN, OK(lfuse_plan_run(plan, stream, b, 3)));
+    expect(y, _i ? of_other : of_x, _i ? of_w : of_other);
+    lfuse_tensor *others = _i ? filled_tensor(SHAPE(K, N), of_x) : filled_tensor(SHAPE(M, K), of_x);
+    LAUNCHES(SPLITTING + RUN, RUN(plan, stream, BIND("x", _i ? x : others), BIND("w", _i ? others : w), BIND("y", y)));
+    expect(y, _i ? of_other : of_x, _i ? of_x : of_other);
+    lfuse_instance *in = new_instance(plan, stream, b, 3);
+    ck_assert_uint_le(lfuse_instance_prepared(in), tiles * (4 + k_tiles * 64 * 4));
+    ck_assert_uint_gt(lfuse_instance_prepared(in), tiles / 2 * k_tiles * 64 * 4);
+    write(frozen, of_x);
+    LAUNCHES(RUN, OK(lfuse_instance_run(in, b, 3)));
+    expect(y, _i ? of_other : of_x, _i ? of_w : of_other);
+    LAUNCHES(SPLITTING, OK(lfuse_instance_refresh(in)));
+    LAUNCHES(RUN, OK(lfuse_instance_run(in, b, 3)));
+    expect(y, _i ? of_other : of_x, _i ? of_x : of_other);
+}
+
+/* What is copied in each run, as its elements lie apart, is split in each run. */
+TEST(frozen_ones_that_are_copied)
+{
+    lfuse_tensor *x = filled_tensor(SHAPE(M, K), of_x), *y = tensor(SHAPE(M, N));
+    lfuse_tensor *wide = filled_tensor(SHAPE(2 * K * N), of_other);
+    lfuse_tensor *w = new_view(wide, SHAPE(K, N), LFUSE_DIMS(2 * N, 2), 0);
+    lfuse_plan *plan = split_plan(false, true);
+
+    write(w, of_w);
+    for (int i = 0; i < 2; i++) LAUNCHES(1 + RUN, RUN(plan, stream, BIND("x", x), BIND("w", w), BIND("y", y)));
+    expect(y, of_x, of_w);
+}
+
+TEST_SUITE("split operands", CK_NOFORK)
