@@ -27,7 +27,7 @@ static bool compiles(lfuse__bdevice *dev, const char *source)
 #define TENSOR_CORES                                                                                                   \
     "__local uint4 t[32];\n"                                                                                           \
     "uint a[4], at = (uint)(size_t)t + (uint)get_local_id(0) % 32 * 16;\n"                                             \
-    "__asm__ volatile(\"cp.async.cg.shared.global [%0], [%1], 16, %2;\" : : \"r\"(at), \"l\"((ulong)x), \"r\"(16) : "  \
+    "__asm__ volatile(\"cp.async.ca.shared.global [%0], [%1], 16, %2;\" : : \"r\"(at), \"l\"((ulong)x), \"r\"(16) : "  \
     "\"memory\");\n"                                                                                                   \
     "__asm__ volatile(\"cp.async.commit_group; cp.async.wait_group %0;\" : : \"n\"(0) : \"memory\");\n"                \
     "__asm__ volatile(\"ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];\" : \"=r\"(a[0]), "           \
