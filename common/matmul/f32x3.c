@@ -14,8 +14,7 @@ enum {
     FACTOR = LFUSE__F32X3_FACTOR,
     NOT_FINITE = 1 << 20,          /* the factor of a row or a column that is not split */
     SPLITTERS = 512,               /* work-items of a group that splits */
-    WORDS_BYTES = 2 * 2,           /* of the two words of an element */
-    LEAST_K = 256                  /* in shorter sums the errors of words are larger than those of sums in f32 */
+    WORDS_BYTES = 2 * 2            /* of the two words of an element */
 };
 
 /* ---- the texts ---- */
@@ -45,6 +44,14 @@ static int width(const lfuse__product_class *p, int operand)
     return operand == LFUSE__PRODUCT_A ? p->rows : p->columns;
 }
 
+lfuse__expr lfuse__f32x3_tiles(const lfuse__tiles *t, int operand)
+{
+    const char *tiles = operand == LFUSE__PRODUCT_A ? "tiles_down" : "tiles_across";
+
+    if (t->p->batched) return lfuse__expression("(%s * W(%d))", tiles, t->l.batch);
+    return lfuse__expression("(u64)%s", tiles);
+}
+
 /* What is split in a run is in the workspace, A in front of B. */
 lfuse__expr lfuse__f32x3_factors(const lfuse__tiles *t, int operand)
 {
@@ -54,8 +61,8 @@ lfuse__expr lfuse__f32x3_factors(const lfuse__tiles *t, int operand)
     if (is_kept(p, operand)) return lfuse__expression("(BUFFER(%d) + W(%d))", LFUSE__PRODUCT_SUM, LFUSE__PRODUCT_SUM);
     if (operand == LFUSE__PRODUCT_A || is_kept(p, LFUSE__PRODUCT_A))
         return lfuse__expression("(BUFFER(%d) + W(%d))", last, t->l.workspace);
-    return lfuse__expression("(BUFFER(%d) + W(%d) + (u64)tiles_down * %d * (%d + (u64)k_tiles * %d))", last,
-                             t->l.workspace, p->rows, FACTOR, p->depth * WORDS_BYTES);
+    return lfuse__expression("(BUFFER(%d) + W(%d) + %s * %d * (%d + (u64)k_tiles * %d))", last, t->l.workspace,
+                             lfuse__f32x3_tiles(t, LFUSE__PRODUCT_A).text, p->rows, FACTOR, p->depth * WORDS_BYTES);
 }
 
 static void put_load(const void *context, int operand, int indent)
@@ -86,13 +93,13 @@ static void put_split(const void *context, int operand, int indent)
     const bool a = operand == LFUSE__PRODUCT_A;
     const lfuse__expr first = first_of(t, operand);
     const lfuse__expr aligned = lfuse__expression("W(%d) >> %d & 1", t->l.own + LFUSE__TILES_VECTORS, operand);
-    const lfuse__expr factors = lfuse__f32x3_factors(t, operand);
+    const lfuse__expr factors = lfuse__f32x3_factors(t, operand), all = lfuse__f32x3_tiles(t, operand);
     const lfuse__parameter parameters[] = {
         {"K_CONTIGUOUS", .number = lfuse__is_k_contiguous(t->p, operand)}, {"OPERAND", .word = first.text},
         {"LD", .number = a ? t->l.lda : t->l.ldb}, {"ALIGNED", .word = aligned.text},
         {"WIDTH", .number = width(t->p, operand)}, {"BAND", .number = band(t->p, operand)},
         {"FACTORS", .word = factors.text}, {"TILES", .word = a ? "tiles_down" : "tiles_across"},
-        {"NOT_FINITE", .number = NOT_FINITE}, {NULL},
+        {"ALL", .word = all.text}, {"BATCHED", .number = t->p->batched}, {"NOT_FINITE", .number = NOT_FINITE}, {NULL},
     };
 
     lfuse__put_text(t->t.out, indent, lfuse__text_gemm_split_f16_operand, parameters, places[operand], t);
@@ -103,10 +110,11 @@ void lfuse__f32x3_put_split(const lfuse__tiles *t, const char *name)
     static const lfuse__text_place places[] = {
         {"SPLIT_A", put_split, LFUSE__PRODUCT_A}, {"SPLIT_B", put_split, LFUSE__PRODUCT_B}, {NULL, NULL, 0},
     };
+    const lfuse__expr all = lfuse__f32x3_tiles(t, LFUSE__PRODUCT_A);
     const lfuse__parameter own[] = {
         {"ITEMS", .number = SPLITTERS}, {"SPLITS_A", .number = splits(t->p, LFUSE__PRODUCT_A)},
         {"SPLITS_B", .number = splits(t->p, LFUSE__PRODUCT_B)},
-        {"BANDS_A", .number = t->p->rows / band(t->p, LFUSE__PRODUCT_A)}, {NULL},
+        {"ALL_A", .word = all.text}, {"BANDS_A", .number = t->p->rows / band(t->p, LFUSE__PRODUCT_A)}, {NULL},
     };
 
     lfuse__mma_put_text(t, 0, name, lfuse__text_gemm_split_f16, own, places);
@@ -134,14 +142,14 @@ void lfuse__f32x3_put_unscaled(const void *context, int which, int indent)
 
 /* ---- sizes ---- */
 
-/* Factors and words of an operand, of whole tiles. */
+/* Factors and words of an operand, of whole tiles, of all matrices. */
 static uint64_t split_bytes(const lfuse__product_class *p, const lfuse__facts *facts, const lfuse__geometry *g,
                             int operand)
 {
     lfuse__cut cut;
 
     lfuse__tiles_cut(p, facts, g, &cut);
-    const uint64_t tiles = (uint64_t)(operand == LFUSE__PRODUCT_A ? cut.down : cut.across);
+    const uint64_t tiles = (uint64_t)(operand == LFUSE__PRODUCT_A ? cut.down : cut.across) * (uint64_t)cut.matrices;
     return tiles * (uint64_t)width(p, operand) *
            (FACTOR + (uint64_t)cut.k_tiles * (uint64_t)p->depth * WORDS_BYTES);
 }
@@ -175,9 +183,9 @@ lfuse_status lfuse__f32x3_pack(const lfuse__kernel_class *c, const lfuse__facts 
     LFUSE__TRY(lfuse__tiles_pack(c, facts, g, packed));
     if (p->phase == LFUSE__F32X3_PRODUCT) return LFUSE_OK;
     lfuse__product_layout_make(c, &l);
-    return lfuse__tiles_launch(c, g, bands(p, LFUSE__PRODUCT_A, packed->words[l.own + LFUSE__TILES_DOWN]) +
-                                     bands(p, LFUSE__PRODUCT_B, packed->words[l.own + LFUSE__TILES_ACROSS]),
-                               SPLITTERS, packed);
+    const uint64_t each = bands(p, LFUSE__PRODUCT_A, packed->words[l.own + LFUSE__TILES_DOWN]) +
+                          bands(p, LFUSE__PRODUCT_B, packed->words[l.own + LFUSE__TILES_ACROSS]);
+    return lfuse__tiles_launch(c, g, each * (uint64_t)lfuse__product_batch(c, g), SPLITTERS, packed);
 }
 
 /* Operands are read and their words are stored, at the rate of memory, in a launch of their own. */
@@ -189,7 +197,7 @@ bool lfuse__f32x3_cost(const lfuse__product_class *p, const lfuse__facts *facts,
     if (!lfuse__tile_cost(p, facts, extents, c)) return false;
     for (int i = 0; i < LFUSE__PRODUCT_SUM; i++)
         if (!is_kept(p, i)) wide += (double)extents[i];
-    bytes = wide * (double)extents[2] * (sizeof(float) + WORDS_BYTES);
+    bytes = (double)c->matrices * wide * (double)extents[2] * LFUSE__F32X3_BYTES;
     c->time += costs.start + bytes / costs.bytes / (double)lfuse__units(facts);
     return true;
 }
@@ -200,9 +208,8 @@ const char *lfuse__f32x3_declines(const lfuse__matmul_desc *desc)
 {
     if (desc->types[0] != LFUSE_F32 || desc->types[1] != LFUSE_F32) return "it splits operands of f32";
     if (desc->list) return "it takes no lists";
-    if (desc->batched) return "it takes no batches";
     if (desc->column_sums) return "it does not sum columns";
-    if (desc->high.m && desc->high.k < LEAST_K) return "its sums are to be longer";
+    if (desc->high.m && desc->high.k < LFUSE__F32X3_LEAST_K) return "its sums are to be longer";
     return desc->prologue ? "its operands have to lie in memory" : NULL;
 }
 
@@ -216,5 +223,5 @@ bool lfuse__f32x3_serves(const lfuse__product_class *p, const int64_t *least, co
 bool lfuse__f32x3_suits(const lfuse__product_class *p, const int64_t *extents)
 {
     (void)p;
-    return extents[2] >= LEAST_K;
+    return extents[2] >= LFUSE__F32X3_LEAST_K;
 }

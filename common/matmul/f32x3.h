@@ -14,17 +14,22 @@ enum {
     LFUSE__F32X3_SPLIT, LFUSE__F32X3_PRODUCT, /* the phases */
     LFUSE__F32X3_PHASES,
     LFUSE__F32X3_KEEP = LFUSE__F32X3_PHASES,  /* the phase that prepares what is kept */
-    LFUSE__F32X3_FACTOR = 4                   /* bytes of the factor of a row of A, or a column of B */
+    LFUSE__F32X3_FACTOR = 4,                  /* bytes of the factor of a row of A, or a column of B */
+    LFUSE__F32X3_LEAST_K = 256, /* in shorter sums the errors of words are larger than those of sums in f32 */
+    LFUSE__F32X3_BYTES = 8      /* that splitting moves of an element: it reads f32, and stores two words of f16 */
 };
 
 /*
  * The texts.
- *   - factors returns an expression: where the factors of A or B begin, those of whole tiles, behind which their words
- *     lie. tiles_down and k_tiles are in scope.
+ *   - tiles returns an expression of 64 bits: the tiles of A along m, or of B along n, of all matrices of a batch.
+ *     tiles_down and tiles_across are in scope.
+ *   - factors returns an expression: where the factors of A or B begin, of all tiles, behind which their words lie.
+ *     tiles_down and k_tiles are in scope.
  *   - put_split puts the kernel that splits operands, in the phases SPLIT and KEEP.
  *   - put_unscaled, a place of a text, puts gemm_f32x3_unscaled.k: sums[] without the factors of their rows and
- *     columns. `factors_a` and `factors_b` are in scope.
+ *     columns. In scope are `factors_a` and `factors_b`, of a batch those of its matrix.
  */
+lfuse__expr lfuse__f32x3_tiles(const lfuse__tiles *t, int operand);
 lfuse__expr lfuse__f32x3_factors(const lfuse__tiles *t, int operand);
 void lfuse__f32x3_put_split(const lfuse__tiles *t, const char *name);
 void lfuse__f32x3_put_unscaled(const void *t, int which, int indent);

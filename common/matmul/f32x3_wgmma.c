@@ -7,18 +7,20 @@
 #include "common/kernels/text/gemm_f32x3.k.h"
 
 /* Parts of text/gemm_f32x3.k. */
-enum { SOURCES, COPY, MULTIPLIERS, MULTIPLY, PROMOTE, NOTHING };
+enum { SOURCES, COPY, MULTIPLIERS, MULTIPLY, PROMOTE, FACTORS, NOTHING };
 
 static void put_part(const void *context, int part, int indent)
 {
     const lfuse__tiles *t = context;
     const lfuse__product_class *p = t->p;
     const lfuse__expr a = lfuse__f32x3_factors(t, LFUSE__PRODUCT_A), b = lfuse__f32x3_factors(t, LFUSE__PRODUCT_B);
+    const lfuse__expr all_a = lfuse__f32x3_tiles(t, LFUSE__PRODUCT_A), all_b = lfuse__f32x3_tiles(t, LFUSE__PRODUCT_B);
     const lfuse__parameter own[] = {
         {"PART_SOURCES", .number = part == SOURCES}, {"PART_COPY", .number = part == COPY},
         {"PART_MULTIPLIERS", .number = part == MULTIPLIERS}, {"PART_MULTIPLY", .number = part == MULTIPLY},
-        {"PART_PROMOTE", .number = part == PROMOTE},
-        {"FACTORS_A", .word = a.text}, {"FACTORS_B", .word = b.text},
+        {"PART_PROMOTE", .number = part == PROMOTE}, {"PART_FACTORS", .number = part == FACTORS},
+        {"FACTORS_A", .word = a.text}, {"FACTORS_B", .word = b.text}, {"BATCHED", .number = p->batched},
+        {"ALL_A", .word = all_a.text}, {"ALL_B", .word = all_b.text},
         {"ROWS_BYTES", .number = p->rows * LFUSE__F32X3_FACTOR},
         {"COLUMNS_BYTES", .number = p->columns * LFUSE__F32X3_FACTOR}, {NULL},
     };
@@ -26,12 +28,18 @@ static void put_part(const void *context, int part, int indent)
     lfuse__mma_put_text(t, indent, "", lfuse__text_gemm_f32x3, own, NULL);
 }
 
+static void put_finish(const void *context, int which, int indent)
+{
+    put_part(context, FACTORS, indent);
+    lfuse__f32x3_put_unscaled(context, which, indent);
+}
+
 static void put_product(const lfuse__tiles *t, const char *name)
 {
     static const lfuse__text_place parts[] = {
         {"EARLY", put_part, NOTHING}, {"SOURCES", put_part, SOURCES}, {"COPY_STAGE", put_part, COPY},
         {"MULTIPLIERS", put_part, MULTIPLIERS}, {"MULTIPLY", put_part, MULTIPLY}, {"PROMOTE", put_part, PROMOTE},
-        {"FINISH", lfuse__f32x3_put_unscaled, 0}, {NULL, NULL, 0},
+        {"FINISH", put_finish, 0}, {NULL, NULL, 0},
     };
 
     lfuse__put_pipeline(t, name, false, parts);

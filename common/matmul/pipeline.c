@@ -50,7 +50,8 @@ void lfuse__put_pipeline(const lfuse__tiles *t, const char *name, bool running, 
         {"PINGPONG", .number = lfuse__pipeline_is_pingpong(p)},
         {"GROUP_A", .number = LFUSE__WGMMA_ROWS * p->depth * 2},
         {"DESCRIPTOR", .word = descriptor.text}, {"RUNNING", .number = running},
-        {"SLOW", .number = slow}, {"FEW", .number = few},
+        {"SLOW", .number = slow}, {"FEW", .number = few}, {"BATCHED", .number = p->batched},
+        {"BATCH", .number = t->l.batch},
         {"MANY", .number = (REGISTERS - few) / 2},
         {"OWN_TILE", .number = lfuse__pipeline_is_pingpong(p) ? lfuse__pipeline_local(p) : 0},
         {NULL},
@@ -67,5 +68,6 @@ lfuse_status lfuse__pipeline_launch(const lfuse__kernel_class *c, const lfuse__f
 
     lfuse__product_layout_make(c, &l);
     const uint64_t tiles = packed->words[l.own + LFUSE__TILES_DOWN] * packed->words[l.own + LFUSE__TILES_ACROSS];
-    return lfuse__tiles_launch(c, g, tiles < units ? tiles : units, 3 * LFUSE__WARPGROUP, packed);
+    const uint64_t all = tiles * (uint64_t)lfuse__product_batch(c, g);
+    return lfuse__tiles_launch(c, g, all < units ? all : units, 3 * LFUSE__WARPGROUP, packed);
 }

@@ -110,9 +110,10 @@ CASE(product_f32x3_frozen, TWO_WAYS)
 
 CASE(product_f32x3_batch, TWO_WAYS)
 {
-    lfuse_value a = h_input(h, "a", F32(3, 35, 50), PLAIN, NORMAL);
-    lfuse_value b = h_input(h, "b", F32(3, 50, 37), STRIDED, NORMAL);
-    h_output(h, "c", lfuse_matmul_as(a, b, LFUSE_F32, LFUSE_PRECISION_F32X3), F32(3, 35, 37), PLAIN);
+    lfuse_value a = h_input(h, "a", F32(3, 250, 260), PLAIN, NORMAL);
+    lfuse_value b = h_input(h, "b", F32(3, 600, 260), STRIDED, NORMAL);
+    const lfuse_value c = lfuse_matmul_as(a, lfuse_transpose(b), LFUSE_F32, LFUSE_PRECISION_F32X3);
+    h_output(h, "c", c, F32(3, 250, 600), PLAIN);
 }
 
 /* ---- what follows ---- */

@@ -123,4 +123,31 @@ TEST(frozen_ones_that_are_copied)
     expect(y, of_x, of_w);
 }
 
+/* Two products, whose right operands are stored by columns, with what follows: a bias of each one's rows. */
+TEST_LOOP(batches, 0, 3)
+{
+    enum { COUNT = 2, ROWS = 130, COLUMNS = 100 };
+    const bool frozen = _i == 1, shared = _i == 2; /* one right operand for all, which is not kept for each */
+    const lfuse_plan_options o = { .precision = LFUSE_PRECISION_F32X3, .provider = LFUSE_PROVIDER_NATIVE };
+    lfuse_value w = shared ? lfuse_frozen(g, "w", F32(1, COLUMNS, K))
+                           : (frozen ? lfuse_frozen : lfuse_input)(g, "w", F32(COUNT, COLUMNS, K));
+    const lfuse_value sum = lfuse_matmul(lfuse_input(g, "x", F32(COUNT, ROWS, K)), lfuse_transpose(w));
+
+    lfuse_output(g, "y", lfuse_add(sum, lfuse_input(g, "b", F32(COUNT, ROWS, 1))));
+    lfuse_tensor *x = filled_tensor(SHAPE(COUNT, ROWS, K), of_x), *b = filled_tensor(SHAPE(COUNT, ROWS, 1), of_w);
+    lfuse_tensor *y = tensor(SHAPE(COUNT, ROWS, COLUMNS));
+    lfuse_tensor *v = shared ? filled_tensor(SHAPE(1, COLUMNS, K), of_other)
+                             : filled_tensor(SHAPE(COUNT, COLUMNS, K), of_other);
+    lfuse_plan *plan = new_plan(dev, g, &o);
+    LAUNCHES(frozen + RUN, RUN(plan, stream, BIND("x", x), BIND("w", v), BIND("b", b), BIND("y", y)));
+    if (frozen) LAUNCHES(RUN, RUN(plan, stream, BIND("x", x), BIND("w", v), BIND("b", b), BIND("y", y)));
+    const float *got = values(y);
+    for (int64_t i = 0; i < COUNT * ROWS * COLUMNS; i += 13) {
+        const int64_t row = i / COLUMNS, column = i % COLUMNS + (shared ? 0 : row / ROWS * COLUMNS);
+        double expected = of_w(row);
+        for (int64_t l = 0; l < K; l++) expected += (double)of_x(row * K + l) * of_other(column * K + l);
+        ck_assert_msg(got[i] == (float)expected, "element %d is %g, expected %g", (int)i, got[i], expected);
+    }
+}
+
 TEST_SUITE("split operands", CK_NOFORK)

@@ -111,12 +111,17 @@ static void classify(const lfuse__step *step, const product *p, lfuse__kernel_cl
     }
 }
 
-/* What is kept of an operand is made of what the caller binds, or of what was prepared; copies are made in each run. */
+/*
+ * What is kept of an operand is made of what the caller binds, or of what was prepared; copies are made in each run. Of
+ * one that all products of a batch share it would be kept for each.
+ */
 static void find_frozen(const product *p, lfuse__kernel_class *c)
 {
     for (int i = 0; i < 2; i++) {
         const lfuse__place place = p->matrices[i].walk.memory.place;
-        c->product.frozen[i] = c->product.frozen[i] && (place == LFUSE__PLACE_BOUND || place == LFUSE__PLACE_PREPARED);
+        const bool stays = place == LFUSE__PLACE_BOUND || place == LFUSE__PLACE_PREPARED;
+        const bool shared = p->sizes[BATCH] > 1 && !p->matrices[i].stride;
+        c->product.frozen[i] = c->product.frozen[i] && stays && !shared;
     }
 }
 
