@@ -76,7 +76,7 @@ static lfuse_status add_strassen(fixture *f, bench_case *c, fixture_levels which
 
 static lfuse_status add_strassens(fixture *f, const gemm_problem *p, bench_case *c)
 {
-    if (p->m != p->n || p->m != p->k || p->batch || p->precision != LFUSE_PRECISION_FULL || p->type == LFUSE_F64)
+    if (p->m != p->n || p->m != p->k || p->batch || p->precision == LFUSE_PRECISION_TF32 || p->type == LFUSE_F64)
         return LFUSE_OK;
     LFUSE__TRY(add_strassen(f, c, FIXTURE_ONE_LEVEL));
     return add_strassen(f, c, FIXTURE_TWO_LEVELS);

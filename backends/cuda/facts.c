@@ -98,26 +98,29 @@ void lfuse__cu_name_blas(lfuse__facts *facts)
  * Fused multiply-adds of f32 and f64 that a multiprocessor does in a cycle: "Arithmetic Instructions" of the CUDA C++
  * Programming Guide.
  */
-static void find_lanes(int capability, int *f32, int *f64)
+static void find_lanes(int capability, int *f32, int *f64, int *split)
 {
     *f32 = capability == 60 || capability / 10 == 7 || capability == 80 ? 64 : 128;
     *f64 = capability == 60 || capability == 70 || capability == 80 ? 32
            : capability == 90 || capability == 100                  ? 64
                                                                     : 2;
+    *split = capability == 90 ? 512 : 0;
 }
 
 /*
- * What is reached of clocks times widths: by an H200, 51 of 66.9 TFLOP/s and 4.27 of 4.92 TB/s. Clocks are in kHz,
- * memory gives data twice in a cycle; drivers that do not tell give 0.
+ * What is reached of clocks times widths: by an H200, 51 of 66.9 TFLOP/s and 4.27 of 4.92 TB/s; of split operands 200,
+ * for which tensor cores multiply three times. Clocks are in kHz, memory gives data twice in a cycle; drivers that do
+ * not tell give 0.
  */
 static void state_rates(const numbers *n, lfuse__facts *f)
 {
     const double product = 0.76 * 2 * 1e3 * n->clock * n->units, copy = 0.87 * 2 * 1e3 / 8;
-    int f32, f64;
+    int f32, f64, split;
 
-    find_lanes(n->major * 10 + n->minor, &f32, &f64);
+    find_lanes(n->major * 10 + n->minor, &f32, &f64, &split);
     f->product_rate = product * f32;
     f->product_rate64 = product * f64;
+    f->product_rate_split = product * split;
     f->copy_rate = copy * n->memory_clock * n->memory_bits;
 }
 

@@ -21,6 +21,8 @@ bool lfuse__matmul_splits(const lfuse__facts *facts, const lfuse__matmul_desc *d
 /* What the planner is told; lfuse__plan_make is given it. */
 extern const lfuse__matmul_advice lfuse__products_advice;
 
+/* The rates of GPUs are those of a square product of this side. */
+enum { LFUSE__RATED_SIDE = 4096 };
 /* strassen_cost.c: lfuse__matmul_advice says what `levels` returns. */
 int lfuse__strassen_levels(const lfuse__facts *facts, const lfuse__matmul_desc *desc, double *gain);
 /*

@@ -217,7 +217,8 @@ lfuse_status lfuse__strassen_pack(const lfuse__kernel_class *c, const lfuse__fac
     const uint64_t across = (uint64_t)(g->extents[3] / s.side / s.vector), run = s.lanes ? (uint64_t)s.run : 1;
     const uint64_t places = (uint64_t)(g->extents[2] / s.side) * ((across + run - 1) / run);
     packed->group = (unsigned)group_of(&s);
-    packed->groups = lfuse__groups(facts, s.lanes, places, s.lanes ? EACH : packed->group);
+    packed->groups = s.lanes ? lfuse__groups(facts, true, places, EACH) /* which take more in turn */
+                             : (places + packed->group - 1) / packed->group;
     return LFUSE_OK;
 }
 

@@ -5,8 +5,11 @@
  * (7/4)^L of the bytes, and a kernel between two products that reads the 7^L products and writes the 7^L factors of the
  * next: once each, as the weights' factors are there before. Four things make the products slower than their count
  * says: their tiles fill the device's last wave less well, their shorter k has more of what begins and ends a sum, what
- * is padded is multiplied too, and there is one launch more.
+ * is padded is multiplied too, and there is one launch more. Where operands are split (F32X3), so are factors, of which
+ * there are more: that is counted by itself, beside the rate at which words are multiplied. As little is won then, the
+ * product is taken for one that stands alone: its operand is read, and its result is stored, too.
  */
+#include "common/matmul/f32x3.h"
 #include "common/matmul/provider.h"
 #include "common/matmul/solver.h"
 
@@ -15,10 +18,25 @@
 
 /* Below this nothing is changed: estimates are no better. */
 #define WORTH 1.02
+#define ROOM 0.9 /* of the device's memory */
 enum { SPLITS = 3 };
 
-static double product_rate(const lfuse__facts *f, lfuse_type type)
+/* Of words, without the launch that splits both operands, which the device's rate is with. */
+static double words_rate(const lfuse__facts *f)
 {
+    const double side = LFUSE__RATED_SIDE, work = 2 * side * side * side;
+    const double words = work / f->product_rate_split - 2 * side * side * LFUSE__F32X3_BYTES / f->copy_rate;
+
+    return words > 0 ? work / words : f->product_rate_split;
+}
+
+/* 0: it is not known. */
+static double product_rate(const lfuse__facts *f, const lfuse__matmul_desc *d)
+{
+    const lfuse_type type = d->types[0];
+
+    if (!(f->copy_rate > 0)) return 0;
+    if (d->precision == LFUSE_PRECISION_F32X3) return f->product_rate_split > 0 ? words_rate(f) : 0;
     if (type == LFUSE_F16 || type == LFUSE_BF16) return f->product_rate16[type == LFUSE_BF16];
     return type == LFUSE_F64 ? f->product_rate64 : f->product_rate;
 }
@@ -58,6 +76,13 @@ static double padded(int64_t extent, int vector, int levels)
     return levels ? whole((double)extent / each) * each : (double)extent;
 }
 
+/* Seconds in which `count` products split what is not frozen of their operands, of m x k by k x n. */
+static double splitting(const lfuse__facts *f, const lfuse__matmul_desc *d, double count, double m, double n, double k)
+{
+    if (d->precision != LFUSE_PRECISION_F32X3) return 0;
+    return count * k * ((d->frozen[0] ? 0 : m) + (d->frozen[1] ? 0 : n)) * LFUSE__F32X3_BYTES / f->copy_rate;
+}
+
 double lfuse__strassen_time(const lfuse__facts *f, const lfuse__matmul_desc *d, int levels)
 {
     const lfuse__strassen_costs costs = lfuse__costs_of(f).strassen;
@@ -70,15 +95,35 @@ double lfuse__strassen_time(const lfuse__facts *f, const lfuse__matmul_desc *d, 
     const double k = padded(d->low.k, vector, levels), count = (double)lfuse__strassen_count(levels);
     const double bm = m / parts, bn = n / parts, bk = k / parts, grown = count / (parts * parts);
     const double multiply = 2 * count * bm * bn * (bk + ends) /
-                            (product_rate(f, d->types[0]) * occupation(f, &costs, count, bm, bn));
+                            (product_rate(f, d) * occupation(f, &costs, count, bm, bn));
     const double move = count * ((bm * bk + bk * bn) * size + bm * bn * stored) / f->copy_rate;
+    const double products = (multiply > move ? multiply : move) + splitting(f, d, count, bm, bn, bk);
     double bytes = 0;
 
-    if (!levels) return multiply > move ? multiply : move;
+    if (!levels) return products;
     bytes += grown * m * n * stored;
     if (!d->frozen[0]) bytes += grown * m * k * size;
     if (!d->frozen[1]) bytes += (1 + grown) * k * n * size;
-    return (multiply > move ? multiply : move) + bytes / (f->copy_rate * costs.streaming[levels]) + costs.launch;
+    if (d->precision == LFUSE_PRECISION_F32X3) bytes += ((d->frozen[0] ? 0 : m * k) + m * n) * size;
+    return products + bytes / (f->copy_rate * costs.streaming[levels]) + costs.launch;
+}
+
+/* Whether small products may have sums that are too short to be split. */
+static bool is_short(const lfuse__matmul_desc *d, int levels)
+{
+    return d->precision == LFUSE_PRECISION_F32X3 && d->low.k >> levels < LFUSE__F32X3_LEAST_K;
+}
+
+/* Whether operands, factors, words and products leave the device some room. */
+static bool has_room(const lfuse__facts *f, const lfuse__matmul_desc *d, int levels)
+{
+    const double m = (double)d->low.m, n = (double)d->low.n, k = (double)d->low.k;
+    const double size = (double)lfuse_type_size(d->types[0]);
+    const double parts = (double)(1 << levels), grown = (double)lfuse__strassen_count(levels) / (parts * parts);
+    const double words = d->precision == LFUSE_PRECISION_F32X3 ? size : 0;
+    const double bytes = (m * k + k * n) * (size + grown * (size + words)) + m * n * size * (1 + grown);
+
+    return !f->info.memory_bytes || bytes < ROOM * (double)f->info.memory_bytes;
 }
 
 int lfuse__strassen_levels(const lfuse__facts *f, const lfuse__matmul_desc *d, double *gain)
@@ -87,17 +132,18 @@ int lfuse__strassen_levels(const lfuse__facts *f, const lfuse__matmul_desc *d, d
     int levels, chosen = 0;
 
     *gain = 0;
-    if (!(product_rate(f, d->types[0]) > 0) || !(f->copy_rate > 0)) return 0;
+    if (!(product_rate(f, d) > 0)) return 0;
     plain = lfuse__strassen_time(f, d, 0);
     for (levels = 1; levels <= LFUSE__STRASSEN_WORTH; levels++) {
         const int64_t least = INT64_C(1) << levels;
         const double won = plain / lfuse__strassen_time(f, d, levels);
-        if (d->low.m < least || d->low.n < least || won <= best) continue;
+        if (d->low.m < least || d->low.n < least || is_short(d, levels) || !has_room(f, d, levels) || won <= best)
+            continue;
         best = won;
         chosen = levels;
     }
     if (best > 1 && 2 * (double)d->low.m * (double)d->low.n * (double)d->low.k <
-                        lfuse__costs_of(f).strassen.least * product_rate(f, d->types[0]))
+                        lfuse__costs_of(f).strassen.least * product_rate(f, d))
         best = 1;
     *gain = best;
     return best < WORTH ? 0 : chosen;
@@ -135,12 +181,11 @@ static const char *declines(const lfuse__facts *facts, const lfuse__matmul_desc 
     if (d->column_sums) return "of which columns are summed";
     if (d->batched) return "a batch";
     if (d->precision == LFUSE_PRECISION_TF32) return "in tf32";
-    if (d->precision == LFUSE_PRECISION_F32X3) return "whose operands are split";
     if (types) return types;
     if (d->prepared) return "computed once";
     if (d->high.m < least) return "too few rows";
     if (d->high.n < least) return "too few columns";
-    if (d->low.k < LEAST_K) return "k too small";
+    if (d->low.k < LEAST_K || is_short(d, d->levels)) return "k too small";
     return NULL;
 }
 

@@ -195,6 +195,7 @@ static lfuse_status product_step(lfuse__draft *d, int32_t matmul, bool native, i
     const lfuse_type type = factor_type(d, matmul), sum = sum_type(d, matmul);
     const bool transposed[2] = { lfuse__draft_transposed(d, matmul, 0), lfuse__draft_transposed(d, matmul, 1) };
     const lfuse_size *a = d->out->buffers[left].shape, *c = d->out->buffers[result].shape;
+    lfuse__matmul_desc desc;
     int i;
 
     LFUSE__TRY(start_step(step, LFUSE__STEP_GEMM, 3, 3 + native));
@@ -204,8 +205,11 @@ static lfuse_status product_step(lfuse__draft *d, int32_t matmul, bool native, i
     for (i = 0; i < 2; i++)
         if (transposed[i]) swap_axes(&step->operands[i], 1, 2);
     memcpy(step->extents, d->out->buffers[result].shape, sizeof step->extents);
+    lfuse__draft_describe(d, matmul, &desc);
     step->product = (lfuse__product){ .type = type, .wide = type != sum, .m = c[1], .n = c[2],
-                                      .k = a[transposed[0] ? 1 : 2], .alpha = -1, .beta = -1, .native = native };
+                                      .k = a[transposed[0] ? 1 : 2], .alpha = -1, .beta = -1, .native = native,
+                                      .precision = native ? desc.precision : LFUSE_PRECISION_FULL,
+                                      .frozen = { desc.frozen[0], desc.frozen[1] } };
     if (!native) return LFUSE_OK;
     block_operand(d, result, false, &step->operands[2]);
     step->operands[2].place = LFUSE__PLACE_SUM;

@@ -16,7 +16,7 @@
 #include "common/tune/tuner.h"
 #include "libfuse/ops.h"
 
-enum { GPU_WIDTH = 4096, CPU_WIDTH = 1024, NAME_BYTES = 64 };
+enum { GPU_WIDTH = LFUSE__RATED_SIDE, CPU_WIDTH = 1024, NAME_BYTES = 64 };
 static const int64_t gpu_elements = INT64_C(1) << 25, cpu_elements = INT64_C(1) << 24;
 #define BY "rates"
 
@@ -54,13 +54,23 @@ static lfuse_status add_tensor(rated *r, const char *text, lfuse_type type, int 
     return lfuse__fill_random(r->stream, (*t)->range, 0, (uint64_t)(*t)->elements * lfuse_type_size(type), type);
 }
 
+/* What is timed: products of this type, of which operands may be split; or copies. */
+typedef struct rate {
+    lfuse_type type;
+    bool split;
+    int64_t width, elements; /* of a product; of a copy, where `width` is 0 */
+} rate;
+
 /* c = a b, or c = -a. */
-static lfuse_status make(rated *r, lfuse_type type, int64_t width, int64_t elements)
+static lfuse_status make(rated *r, const rate *what)
 {
+    const lfuse_type type = what->type;
+    const int64_t width = what->width;
     const lfuse_plan_options o = { .effort = width ? LFUSE_EFFORT_MEASURE : LFUSE_EFFORT_ESTIMATE,
-                                   .strassen = LFUSE_STRASSEN_OFF, .disable = LFUSE_NO_REPLAY };
+                                   .strassen = LFUSE_STRASSEN_OFF, .disable = LFUSE_NO_REPLAY,
+                                   .precision = what->split ? LFUSE_PRECISION_F32X3 : LFUSE_PRECISION_FULL };
     const int rank = width ? 2 : 1;
-    const int64_t shape[2] = { width ? width : elements, width };
+    const int64_t shape[2] = { width ? width : what->elements, width };
     lfuse_value a, b;
 
     LFUSE__TRY(lfuse__stream_create(r->dev, &r->stream));
@@ -84,12 +94,11 @@ static void drop(rated *r)
     lfuse__stream_destroy(r->stream);
 }
 
-static lfuse_status measure(lfuse_device *dev, const char *what, lfuse_type type, int64_t width, int64_t elements,
-                            double *us)
+static lfuse_status measure(lfuse_device *dev, const char *what, const rate *timed, double *us)
 {
     rated r = { .dev = dev };
     const lfuse__candidates one = { .title = what, .context = &r, .name = name, .run = run };
-    lfuse_status status = make(&r, type, width, elements);
+    lfuse_status status = make(&r, timed);
     int best = 0;
 
     if (!status) status = run(&r, 0, r.stream); /* instances are made before anything is captured */
@@ -99,8 +108,7 @@ static lfuse_status measure(lfuse_device *dev, const char *what, lfuse_type type
 }
 
 /* *us 0: not known. */
-static lfuse_status time_of(lfuse_device *dev, const char *what, bool may_measure, lfuse_type type, int64_t width,
-                            int64_t elements, double *us)
+static lfuse_status time_of(lfuse_device *dev, const char *what, bool may_measure, const rate *timed, double *us)
 {
     lfuse__wise_choice wise;
     lfuse__saved_error before;
@@ -112,7 +120,7 @@ static lfuse_status time_of(lfuse_device *dev, const char *what, bool may_measur
     if (known) *us = wise.us;
     if (known || !may_measure) return LFUSE_OK;
     lfuse__error_save(&before);
-    status = measure(dev, what, type, width, elements, us);
+    status = measure(dev, what, timed, us);
     if (status) lfuse__log(LFUSE_LOG_INFO, "%s could not be measured: %s", what, lfuse__error_message());
     lfuse__error_restore(&before);
     if (status) {
@@ -125,52 +133,57 @@ static lfuse_status time_of(lfuse_device *dev, const char *what, bool may_measur
     return LFUSE_OK;
 }
 
-static double *rate_of(lfuse__facts *f, lfuse_type type)
+static double *rate_of(lfuse__facts *f, lfuse_type type, bool split)
 {
+    if (split) return &f->product_rate_split;
     if (type == LFUSE_F16 || type == LFUSE_BF16) return &f->product_rate16[type == LFUSE_BF16];
     return type == LFUSE_F64 ? &f->product_rate64 : &f->product_rate;
 }
 
-/* Of products of this type, and of copies. */
-static lfuse_status find(lfuse_device *dev, lfuse_type type, bool may_measure, lfuse__facts *facts)
+/* Of products of this type, whose operands are split or not, and of copies. */
+static lfuse_status find(lfuse_device *dev, lfuse_type type, bool split, bool may_measure, lfuse__facts *facts)
 {
     const bool cpu = facts->info.kind == LFUSE_DEVICE_CPU;
     const int64_t width = cpu ? CPU_WIDTH : GPU_WIDTH, elements = cpu ? cpu_elements : gpu_elements;
     const double work = 2 * (double)width * (double)width * (double)width;
+    const rate copy = { LFUSE_F32, false, 0, elements }, product = { type, split, width, 0 };
     char what[NAME_BYTES];
     double us;
 
     snprintf(what, sizeof what, "rate:copy:%" PRId64, elements);
-    LFUSE__TRY(time_of(dev, what, may_measure, LFUSE_F32, 0, elements, &us));
+    LFUSE__TRY(time_of(dev, what, may_measure, &copy, &us));
     if (us > 0) facts->copy_rate = 8 * (double)elements / (us * 1e-6);
-    snprintf(what, sizeof what, "rate:product:%" PRId64 ":%s", width, lfuse_type_name(type));
-    LFUSE__TRY(time_of(dev, what, may_measure, type, width, 0, &us));
-    if (us > 0) *rate_of(facts, type) = work / (us * 1e-6);
+    snprintf(what, sizeof what, "rate:product:%" PRId64 ":%s", width, split ? "f32x3" : lfuse_type_name(type));
+    LFUSE__TRY(time_of(dev, what, may_measure, &product, &us));
+    if (us > 0) *rate_of(facts, type, split) = work / (us * 1e-6);
     return LFUSE_OK;
 }
 
-/* Whether the model wants the rate of this type. What is split has no levels, and a rate that is not that of f32. */
-static bool asks(const lfuse_graph *graph, const lfuse_plan_options *options, const lfuse__facts *facts,
-                 lfuse_type type)
+/* Whether the model wants the rate of products from split operands, which a vendor's library has none of. */
+static bool asks_split(const lfuse_graph *graph, const lfuse_plan_options *options, const lfuse__facts *facts)
 {
     const lfuse__matmul_desc split = { .types = { LFUSE_F32, LFUSE_F32 }, .result = LFUSE_F32,
                                        .precision = LFUSE_PRECISION_F32X3 };
 
-    if (type == LFUSE_F64 && !facts->info.f64) return false;
-    if (type == LFUSE_F32 && options->precision == LFUSE_PRECISION_F32X3 && lfuse__matmul_splits(facts, &split))
-        return false;
-    return lfuse__graph_multiplies(graph, type);
+    return options->provider != LFUSE_PROVIDER_VENDOR && lfuse__matmul_splits(facts, &split) &&
+           lfuse__graph_may_split(graph, options->precision);
+}
+
+static bool asks(const lfuse_graph *graph, const lfuse__facts *facts, lfuse_type type)
+{
+    return (type != LFUSE_F64 || facts->info.f64) && lfuse__graph_multiplies(graph, type);
 }
 
 lfuse_status lfuse__rates_for(lfuse_device *dev, const lfuse_graph *graph, const lfuse_plan_options *options,
                               lfuse__facts *facts)
 {
     static const lfuse_type types[] = { LFUSE_F32, LFUSE_F16, LFUSE_BF16, LFUSE_F64 };
+    const bool may_measure = options->effort == LFUSE_EFFORT_MEASURE;
     int i;
 
     *facts = *lfuse__device_facts(dev);
-    for (i = 0; i < 4 && options->strassen == LFUSE_STRASSEN_AUTO; i++)
-        if (asks(graph, options, facts, types[i]))
-            LFUSE__TRY(find(dev, types[i], options->effort == LFUSE_EFFORT_MEASURE, facts));
-    return LFUSE_OK;
+    if (options->strassen != LFUSE_STRASSEN_AUTO) return LFUSE_OK;
+    for (i = 0; i < 4; i++)
+        if (asks(graph, facts, types[i])) LFUSE__TRY(find(dev, types[i], false, may_measure, facts));
+    return asks_split(graph, options, facts) ? find(dev, LFUSE_F32, true, may_measure, facts) : LFUSE_OK;
 }

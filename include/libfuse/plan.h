@@ -108,13 +108,13 @@ typedef enum lfuse_provider {
  * Matrix products by Strassen's algorithm: seven products of half the size for eight, once or twice over. What it is,
  * when it pays and what it costs in accuracy: lfuse(7). Both operands f32, f64, f16 or bf16 (the last two where
  * somebody multiplies them into f32, as CLBlast does not), with a result of that type or of f32; no batches, not tf32,
- * nor f32x3 where operands are split; other products stay as they are, and the plan's text says why. Also by the
- * environment: LFUSE_STRASSEN=off, auto, 1, 2.
+ * and where operands may be split (f32x3) not with k below 256 in the small products; other products stay as they are,
+ * and the plan's text says why. Also by the environment: LFUSE_STRASSEN=off, auto, 1, 2.
  *
  * The error is bounded by norms alone: with L levels no element of A B, with inner extent k, is off by more than
  * 3^L k^1.5 u max|A| max|B| (u: 2^-24 for f32, 2^-53 for f64), or than what other products may be off by where that is
  * more. A small element beside large ones may have no correct digit. Frozen operands take 7/4 or 49/16 of their memory
- * once more.
+ * once more, and where they are split twice more.
  *
  * Of f16 and bf16 the small products and their sums are f32, u that of f32, but what is multiplied is sums of up to 2^L
  * elements, made in f32 and rounded to the type, of unit roundoff h (2^-11, 2^-8): that adds at most

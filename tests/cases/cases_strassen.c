@@ -18,6 +18,15 @@ CASE(strassen_two_odd, TWO_WAYS) { product_of(h, 2, LFUSE_F32, 13, 70, 67, NORMA
 CASE(strassen_least, TWO_WAYS) { product_of(h, 2, LFUSE_F32, 4, 4, 4, INTEGERS); }
 CASE(strassen_f64, TWO_WAYS) { product_of(h, 2, LFUSE_F64, 11, 41, 18, NORMAL); }
 
+/* Small products that devices with tensor cores for it make of split operands. */
+CASE(strassen_f32x3, TWO_WAYS)
+{
+    lfuse_value x = h_input(h, "x", F32(300, 520), PLAIN, NORMAL);
+    lfuse_value w = h_frozen(h, "w", F32(520, 600), NORMAL);
+    h_output(h, "y", lfuse_matmul_as(x, w, LFUSE_F32, LFUSE_PRECISION_F32X3), F32(300, 600), PLAIN);
+    h_strassen(h, 1);
+}
+
 /* Whole numbers up to 256 are exact in bf16, whose factors are sums of up to four. */
 CASE(strassen_bf16, TWO_WAYS) { product_of(h, 2, LFUSE_BF16, 13, 22, 19, INTEGERS); }
 

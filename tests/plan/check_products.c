@@ -223,7 +223,7 @@ TEST(f32x3_leaves_the_vendor_f32)
     ck_assert(!plan->stages[0].alternatives[0].steps[0].product.native);
 }
 
-/* What is split is computed neither where it is read nor by Strassen's algorithm. */
+/* What is split is not computed where it is read, nor by Strassen's algorithm where that leaves sums too short. */
 TEST(f32x3_of_matrices_in_memory)
 {
     const lfuse_value x = lfuse_input(g, "x", F32(4, 64)), w = lfuse_input(g, "w", I8(64, 64));
@@ -237,7 +237,7 @@ TEST(f32x3_of_matrices_in_memory)
     rig_precision = LFUSE_PRECISION_F32X3;
     rig_strassen = LFUSE_STRASSEN_ONE;
     rig_expect("(pointwise 64 x 64 (t0 (mul (f32 w) scale))) (gemm 4 x 64 x 64 in f32x3 acc) "
-               "(levels 0 4 x 64 x 64 whose operands are split)");
+               "(levels 0 4 x 64 x 64 k too small)");
 }
 
 /* ---- what the vendor's product takes behind its sums ---- */

@@ -24,7 +24,33 @@ static const lfuse__step *step_at(int stage, int i)
     return &plan->stages[stage].alternatives[0].steps[i];
 }
 
+/* The weights of "y" = "x" "w", of which the latter is frozen, split: so are factors, those of the weights once. */
+static void split_layer(int64_t k)
+{
+    rig_tiles(LFUSE__PRODUCTS_NONE);
+    rig_splits = true;
+    rig_precision = LFUSE_PRECISION_F32X3;
+    rig_strassen = LFUSE_STRASSEN_ONE;
+    lfuse_output(g, "y", lfuse_matmul(lfuse_input(g, "x", F32(64, k)), frozen("w", k, 96)));
+    rig_make(0);
+}
+
 TEST_CASE("steps", .setup = rig_setup, .teardown = rig_teardown)
+
+TEST(above_split_operands)
+{
+    split_layer(512);
+    ck_assert_msg(strstr(text.data, "(gemm 7 of 32 x 48 x 256 in f32x3 acc)"), "%s", text.data);
+    const lfuse__product *product = &step_at(0, 2)->product;
+    ck_assert_int_eq(product->precision, LFUSE_PRECISION_F32X3);
+    ck_assert(product->native && !product->frozen[0] && product->frozen[1]);
+}
+
+TEST(above_split_operands_of_short_sums)
+{
+    split_layer(510);
+    ck_assert_msg(strstr(text.data, "(levels 0 64 x 96 x 510 k too small)"), "%s", text.data);
+}
 
 TEST(off_by_default)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Products of f32 from split operands, on a stub with warpgroups: what is frozen is split once, and by a refresh. */
+#include "common/tune/wisdom.h"
 #include "tests/run/rig.h"
 
 enum { M = 100, N = 120, K = 260, SPLITTING = 1, RUN = 2 /* launches */ };
@@ -148,6 +149,65 @@ TEST_LOOP(batches, 0, 3)
         for (int64_t l = 0; l < K; l++) expected += (double)of_x(row * K + l) * of_other(column * K + l);
         ck_assert_msg(got[i] == (float)expected, "element %d is %g, expected %g", (int)i, got[i], expected);
     }
+}
+
+/* Seven products of a quarter of the matrices: w's factors and their words are made once, x's in each run. */
+TEST_LOOP(strassen, 0, 2)
+{
+    enum { ROWS = 200, COLUMNS = 240, INNER = 520 };
+    const lfuse_plan_options o = { .precision = LFUSE_PRECISION_F32X3, .provider = LFUSE_PROVIDER_NATIVE,
+                                   .strassen = LFUSE_STRASSEN_ONE };
+    lfuse_value w = (_i ? lfuse_frozen : lfuse_input)(g, "w", F32(INNER, COLUMNS));
+
+    lfuse_output(g, "y", lfuse_matmul(lfuse_input(g, "x", F32(ROWS, INNER)), w));
+    lfuse_tensor *x = filled_tensor(SHAPE(ROWS, INNER), of_x), *v = filled_tensor(SHAPE(INNER, COLUMNS), of_w);
+    lfuse_tensor *y = tensor(SHAPE(ROWS, COLUMNS));
+    lfuse_plan *plan = new_plan(dev, g, &o);
+    ck_assert_msg(strstr(lfuse_plan_text(plan), "(gemm 7 of 100 x 120 x 260 in f32x3 acc)"), "%s",
+                  lfuse_plan_text(plan));
+    LAUNCHES(2 + (_i ? SPLITTING : 0) + RUN + 1, RUN(plan, stream, BIND("x", x), BIND("w", v), BIND("y", y)));
+    if (_i) LAUNCHES(1 + RUN + 1, RUN(plan, stream, BIND("x", x), BIND("w", v), BIND("y", y)));
+    const float *got = values(y);
+    for (int64_t i = 0; i < ROWS * COLUMNS; i += 41) {
+        double expected = 0;
+        for (int64_t l = 0; l < INNER; l++)
+            expected += (double)of_x(i / COLUMNS * INNER + l) * of_w(l * COLUMNS + i % COLUMNS);
+        ck_assert_msg(got[i] == (float)expected, "element %d is %g, expected %g", (int)i, got[i], expected);
+    }
+}
+
+static void know(const char *what, double us)
+{
+    lfuse__wisdom_note(dev, what, "plan", "rates", us);
+}
+
+/* Of split products and of others, by themselves; a vendor's library splits nothing, and has the rate of f32. */
+TEST(rates)
+{
+    const lfuse_plan_options vendor = { .precision = LFUSE_PRECISION_F32X3, .provider = LFUSE_PROVIDER_VENDOR,
+                                        .strassen = LFUSE_STRASSEN_AUTO };
+    const lfuse_plan_options own = { .precision = LFUSE_PRECISION_F32X3, .strassen = LFUSE_STRASSEN_AUTO };
+
+    lfuse_output(g, "y", lfuse_matmul(lfuse_input(g, "x", F32(2048, 2048)), lfuse_frozen(g, "w", F32(2048, 2048))));
+    know("rate:copy:33554432", 5e3);
+    know("rate:product:4096:f32", 5e6);
+    lfuse_plan *plan = new_plan(dev, g, &vendor);
+    ck_assert_msg(strstr(lfuse_plan_text(plan), "(levels 2 2048 x 2048 x 2048 by estimate 1."), "%s",
+                  lfuse_plan_text(plan));
+    drop(plan);
+    plan = new_plan(dev, g, &own);
+    ck_assert_msg(strstr(lfuse_plan_text(plan), "(levels 0 2048 x 2048 x 2048 unknown device)"), "%s",
+                  lfuse_plan_text(plan));
+    drop(plan);
+    know("rate:product:4096:f32x3", 5e6);
+    plan = new_plan(dev, g, &own);
+    ck_assert_msg(strstr(lfuse_plan_text(plan), "(levels 2 2048 x 2048 x 2048 by estimate 1."), "%s",
+                  lfuse_plan_text(plan));
+    drop(plan);
+    know("rate:product:4096:f32x3", 3e4);
+    plan = new_plan(dev, g, &own);
+    ck_assert_msg(strstr(lfuse_plan_text(plan), "(levels 0 2048 x 2048 x 2048 by estimate 0."), "%s",
+                  lfuse_plan_text(plan));
 }
 
 TEST_SUITE("split operands", CK_NOFORK)

@@ -51,6 +51,17 @@ void lfuse__body_cache_clear(lfuse__body_cache *cache)
     pthread_mutex_destroy(&cache->lock);
 }
 
+bool lfuse__graph_may_split(const lfuse_graph *graph, lfuse_precision precision)
+{
+    for (int i = 0; i < graph->nnodes; i++) {
+        const lfuse__node *n = &graph->nodes[i];
+        const lfuse_precision own = (lfuse_precision)n->op;
+        if (n->kind != LFUSE__MATMUL || n->list || graph->nodes[n->in[0]].type != LFUSE_F32) continue;
+        if ((own == LFUSE_PRECISION_FULL ? precision : own) == LFUSE_PRECISION_F32X3) return true;
+    }
+    return false;
+}
+
 bool lfuse__graph_multiplies(const lfuse_graph *graph, lfuse_type type)
 {
     for (int i = 0; i < graph->nnodes; i++) {
@@ -83,8 +94,9 @@ static lfuse_status make_key(const lfuse_graph *graph, const lfuse_plan_options 
                          options->exact != 0, (int)options->transport, (int)options->provider, (int)options->strassen,
                          (int)options->effort, (int)options->precision);
     if (options->strassen == LFUSE_STRASSEN_AUTO)
-        lfuse__strbuf_format(key, "%a %a %a %a %a\n", facts->product_rate, facts->product_rate64,
-                             facts->product_rate16[0], facts->product_rate16[1], facts->copy_rate);
+        lfuse__strbuf_format(key, "%a %a %a %a %a %a\n", facts->product_rate, facts->product_rate64,
+                             facts->product_rate16[0], facts->product_rate16[1], facts->product_rate_split,
+                             facts->copy_rate);
     lfuse__graph_print(graph, key);
     return lfuse__strbuf_check(key);
 }
