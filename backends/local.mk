@@ -13,6 +13,7 @@ libfuse_core_la_SOURCES += \
 	%reldir%/opencl/library.c \
 	%reldir%/opencl/memory.c \
 	%reldir%/opencl/program.c \
+	%reldir%/opencl/ptx.c %reldir%/opencl/ptx.h \
 	%reldir%/opencl/stream.c
 if HAVE_CLBLAST
 libfuse_core_la_SOURCES += %reldir%/opencl/gemm.c %reldir%/opencl/gemm_paths.c %reldir%/opencl/gemm_paths.h

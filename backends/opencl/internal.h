@@ -72,7 +72,7 @@ typedef struct lfuse__cl_device {
     cl_device_id id;
     lfuse__facts facts;
     char vendor[128], driver_version[128], version[128], c_version[128], platform_version[256];
-    char options[160]; /* of every build */
+    char options[192]; /* of every build */
     unsigned c_minor;  /* OpenCL C 1.x: x at most 2 */
     bool vectors_of_items; /* of a CPU: its compiler makes vectors of work-items and takes ours apart (Mesa's) */
     bool nvidia;       /* error codes mean more there */

@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "backends/opencl/internal.h"
+#include "backends/opencl/ptx.h"
+#include "common/base/log.h"
 
 static const char *name_of(const lfuse__bdevice *dev)
 {
@@ -39,6 +41,26 @@ static bool compiles(lfuse__bdevice *dev, const char *source)
     "x[0] = c[0] + c[1] + c[2] + c[3];\n"
 #define PROBE(body) "__kernel void probe(__global float *x)\n{\n    float y;\n" body "    x[0] += y;\n}\n"
 
+/* Whether the driver builds PTX for sm_90a, on devices that run it: no others of the maker do, older or newer. */
+static void probe_wgmma(lfuse__bdevice *dev)
+{
+    enum { GENERATION = 90 };
+    lfuse__facts *f = &dev->device.facts;
+    lfuse__bprogram *program;
+    lfuse__saved_error saved;
+
+    if (!f->tensor_cores || f->generation != GENERATION) return;
+    lfuse__error_save(&saved);
+    if (lfuse__cl_program_load(dev, lfuse__cl_ptx_probe, strlen(lfuse__cl_ptx_probe), &program) == LFUSE_OK) {
+        lfuse__cl_program_destroy(program);
+        f->wgmma = true;
+        f->dynamic_local_bytes = f->info.local_bytes;
+    } else {
+        lfuse__log(LFUSE_LOG_INFO, "no instructions of sm_90a: %s", lfuse__error_message());
+    }
+    lfuse__error_restore(&saved);
+}
+
 /*
  * NVIDIA's OpenCL has no sub-groups; shuffles are reached through inline PTX, which must never come before another
  * vendor's compiler (PoCL's ends the process); so are tensor cores.
@@ -51,9 +73,10 @@ void lfuse__cl_probe_compiler(lfuse__bdevice *dev)
 
     if (!d->nvidia || d->facts.simd != 32) return;
     d->facts.tensor_cores = d->capability >= TENSOR_CORES_CAPABILITY && compiles(dev, PROBE(SHUFFLE TENSOR_CORES));
+    probe_wgmma(dev);
     if (d->facts.tensor_cores || compiles(dev, PROBE(SHUFFLE)))
-        snprintf(d->options + length, sizeof d->options - length, " -DLFUSE_PTX=1%s",
-                 d->facts.tensor_cores ? " -DLFUSE_TENSOR_CORES=1" : "");
+        snprintf(d->options + length, sizeof d->options - length, " -DLFUSE_PTX=1%s%s",
+                 d->facts.tensor_cores ? " -DLFUSE_TENSOR_CORES=1" : "", d->facts.wgmma ? " -DLFUSE_WGMMA=1" : "");
 }
 
 lfuse_status lfuse__cl_program_key(lfuse__bdevice *dev, lfuse__strbuf *key)
@@ -113,17 +136,8 @@ err_release_program:
     return status;
 }
 
-lfuse_status lfuse__cl_program_build(lfuse__bdevice *dev, const char *source, lfuse__strbuf *log,
-                                     lfuse__bprogram **program)
-{
-    cl_int code;
-    cl_program p = lfuse__cl.CreateProgramWithSource(dev->context, 1, &source, NULL, &code);
-
-    if (p == NULL) return lfuse__cl_error(code, "%s: clCreateProgramWithSource", name_of(dev));
-    return build(dev, p, "a source", log, program);
-}
-
-lfuse_status lfuse__cl_program_load(lfuse__bdevice *dev, const void *binary, size_t bytes, lfuse__bprogram **program)
+static lfuse_status build_binary(lfuse__bdevice *dev, const void *binary, size_t bytes, lfuse__strbuf *log,
+                                 lfuse__bprogram **program)
 {
     const unsigned char *data = binary;
     cl_int code, state = CL_SUCCESS;
@@ -134,7 +148,12 @@ lfuse_status lfuse__cl_program_load(lfuse__bdevice *dev, const void *binary, siz
         lfuse__cl.ReleaseProgram(p);
         return lfuse__cl_error(state, "%s: clCreateProgramWithBinary of %zu bytes", name_of(dev), bytes);
     }
-    return build(dev, p, "a binary", NULL, program);
+    return build(dev, p, "a binary", log, program);
+}
+
+lfuse_status lfuse__cl_program_load(lfuse__bdevice *dev, const void *binary, size_t bytes, lfuse__bprogram **program)
+{
+    return build_binary(dev, binary, bytes, NULL, program);
 }
 
 /* A program of an adopted context has a place for each device of it; ours is the only one that was built. */
@@ -209,6 +228,43 @@ lfuse_status lfuse__cl_program_binary(lfuse__bprogram *program, lfuse__strbuf *b
     free(l.data[place]);
 free_list:
     free_list(&l);
+    return status;
+}
+
+/*
+ * Builds a program whose instructions of sm_90a are comments (ptx.h) once more with them, which takes its place. Others
+ * stay.
+ */
+static lfuse_status build_for_wgmma(lfuse__bprogram **program, lfuse__strbuf *log)
+{
+    lfuse__strbuf binary = LFUSE__STRBUF_INIT, ptx = LFUSE__STRBUF_INIT;
+    lfuse__bprogram *made;
+    bool edited = false;
+    lfuse_status status = lfuse__cl_program_binary(*program, &binary);
+
+    if (status == LFUSE_OK) status = lfuse__cl_edit_ptx(binary.data, binary.length, &ptx, &edited);
+    if (status == LFUSE_OK && edited) status = build_binary((*program)->dev, ptx.data, ptx.length, log, &made);
+    lfuse__strbuf_free(&ptx);
+    lfuse__strbuf_free(&binary);
+    if (status != LFUSE_OK || !edited) return status;
+    lfuse__cl_program_destroy(*program);
+    *program = made;
+    return LFUSE_OK;
+}
+
+lfuse_status lfuse__cl_program_build(lfuse__bdevice *dev, const char *source, lfuse__strbuf *log,
+                                     lfuse__bprogram **program)
+{
+    lfuse__bprogram *made;
+    lfuse_status status;
+    cl_int code;
+    cl_program p = lfuse__cl.CreateProgramWithSource(dev->context, 1, &source, NULL, &code);
+
+    if (p == NULL) return lfuse__cl_error(code, "%s: clCreateProgramWithSource", name_of(dev));
+    LFUSE__TRY(build(dev, p, "a source", log, &made));
+    status = dev->device.facts.wgmma ? build_for_wgmma(&made, log) : LFUSE_OK;
+    if (status == LFUSE_OK) *program = made;
+    else lfuse__cl_program_destroy(made);
     return status;
 }
 

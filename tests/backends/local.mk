@@ -19,6 +19,10 @@ tests_backends_check_opencl_products_SOURCES = %reldir%/check_opencl_products.c 
 tests_backends_check_opencl_products_CPPFLAGS = $(slot_flags)
 EXTRA_tests_backends_check_opencl_products_DEPENDENCIES = tests/layer/opencl_layer.so
 
+check_PROGRAMS += tests/backends/check_ptx
+TESTS += tests/backends/check_ptx
+tests_backends_check_ptx_SOURCES = %reldir%/check_ptx.c
+
 check_PROGRAMS += tests/backends/check_unfit_opencl
 TESTS += tests/backends/check_unfit_opencl
 tests_backends_check_unfit_opencl_SOURCES = %reldir%/check_unfit_opencl.c
