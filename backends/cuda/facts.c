@@ -136,7 +136,7 @@ static void state_launches(const numbers *n, lfuse__cu_device *device)
     f->steps = true;
     f->tensor_cores = device->capability >= TENSOR_CORES_CAPABILITY;
     f->wgmma = !strcmp(f->arch, "sm_90a");
-    f->dynamic_local_bytes = (uint64_t)n->dynamic;
+    if (n->dynamic > LFUSE__CU_TILE_ALIGNMENT) f->dynamic_local_bytes = (uint64_t)n->dynamic - LFUSE__CU_TILE_ALIGNMENT;
     if (f->wgmma && lfuse__cu.TensorMapEncodeTiled != NULL) f->tensor_map = lfuse__cu_tensor_map;
     f->overlaps = device->overlap;
     /* 256 work-items with 255 registers each fit a multiprocessor, and so does the static local memory of one group. */

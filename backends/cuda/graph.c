@@ -204,7 +204,7 @@ lfuse_status lfuse__cu_graph_patch(lfuse__bgraph *graph, unsigned index, lfuse__
         .func = kernel->function,
         .gridDimX = (unsigned)launch->groups, .gridDimY = 1, .gridDimZ = 1,
         .blockDimX = launch->group, .blockDimY = 1, .blockDimZ = 1,
-        .sharedMemBytes = launch->local_bytes, .kernelParams = parameters,
+        .sharedMemBytes = lfuse__cu_dynamic_bytes(launch), .kernelParams = parameters,
     };
     CUstreamCaptureMode mode;
     CUresult result;

@@ -243,6 +243,9 @@ lfuse_status lfuse__cu_tensor_map(lfuse__bdevice *dev, const lfuse__tensor_boxes
                                   uint64_t map[LFUSE__TENSOR_MAP_WORDS], bool *made);
 lfuse_status lfuse__cu_kernel_create(lfuse__bprogram *program, const char *name, lfuse__bkernel **kernel);
 void lfuse__cu_kernel_destroy(lfuse__bkernel *kernel);
+enum { LFUSE__CU_TILE_ALIGNMENT = 1024 /* bytes: of TILE_DYNAMIC in prelude.k, which may skip so many */ };
+/* launch.c: returns the bytes of dynamic shared memory that a launch asks the driver for. */
+unsigned lfuse__cu_dynamic_bytes(const lfuse__launch_args *launch);
 lfuse_status lfuse__cu_launch(lfuse__bstream *s, lfuse__bkernel *kernel, const lfuse__launch_args *launch);
 
 lfuse_status lfuse__cu_gemm_candidates(lfuse__bdevice *dev, const lfuse__gemm_desc *desc, int max,

@@ -12,7 +12,7 @@
  */
 static lfuse_status load(const lfuse__bkernel *k)
 {
-    const int most = (int)k->dev->device.facts.dynamic_local_bytes;
+    const int most = (int)k->dev->device.facts.dynamic_local_bytes + LFUSE__CU_TILE_ALIGNMENT;
     int bytes;
     CUresult result = lfuse__cu.FuncGetAttribute(&bytes, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, k->function);
 
@@ -76,15 +76,20 @@ static CUlaunchAttribute overlap = {
 /* The driver launches all groups at the same time, or refuses; others' launches cannot come between them. */
 static CUlaunchAttribute resident = { .id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE, .value.cooperative = 1 };
 
+unsigned lfuse__cu_dynamic_bytes(const lfuse__launch_args *launch)
+{
+    return launch->local_bytes ? launch->local_bytes + LFUSE__CU_TILE_ALIGNMENT : 0;
+}
+
 static CUresult submit(lfuse__bstream *s, CUfunction function, const lfuse__launch_args *launch, void **parameters)
 {
     if (!s->dev->device.overlap && !launch->resident)
         return lfuse__cu.LaunchKernel(function, (unsigned)launch->groups, 1, 1, launch->group, 1, 1,
-                                      launch->local_bytes, s->stream, parameters, NULL);
+                                      lfuse__cu_dynamic_bytes(launch), s->stream, parameters, NULL);
     const CUlaunchConfig config = {
         .gridDimX = (unsigned)launch->groups, .gridDimY = 1, .gridDimZ = 1,
         .blockDimX = launch->group, .blockDimY = 1, .blockDimZ = 1,
-        .sharedMemBytes = launch->local_bytes, .hStream = s->stream,
+        .sharedMemBytes = lfuse__cu_dynamic_bytes(launch), .hStream = s->stream,
         .attrs = launch->resident ? &resident : &overlap, .numAttrs = 1,
     };
     return lfuse__cu.LaunchKernelEx(&config, function, parameters, NULL);

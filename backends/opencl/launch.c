@@ -128,7 +128,8 @@ lfuse_status lfuse__cl_launch(lfuse__bstream *s, lfuse__bkernel *kernel, const l
     cl_int code;
 
     if (launch->groups == 0) return LFUSE_OK;
-    if (launch->local_bytes != 0)
+    /* Of kernels that have a tile of so many bytes (TILE_DYNAMIC in prelude.k), which is theirs without asking. */
+    if (launch->local_bytes > s->dev->device.facts.dynamic_local_bytes)
         return lfuse__error(LFUSE_ERR_UNSUPPORTED, "%s: %u bytes of dynamic local memory", kernel->name,
                             launch->local_bytes);
     if (launch->resident)

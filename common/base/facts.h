@@ -66,7 +66,8 @@ typedef struct lfuse__facts {
     lfuse_status (*tensor_map)(struct lfuse__bdevice *dev, const lfuse__tensor_boxes *of,
                                uint64_t map[LFUSE__TENSOR_MAP_WORDS], bool *made);
     struct lfuse__bdevice *maps_of; /* the device that is open; NULL: it is only described */
-    uint64_t dynamic_local_bytes; /* of a group, that a launch can ask for (local_bytes); 0: none */
+    uint64_t dynamic_local_bytes; /* of a group, that a launch can ask for (local_bytes) for its tile (TILE_DYNAMIC);
+                                     0: none */
     bool steps;             /* prelude.k has STEPS_f32: the loads from local memory and the fused multiply-adds of one
                                k-tile as a single asm statement, which compiles faster than unrolled loops */
     bool overlaps;          /* a launch is brought up while the one before it in the stream ends, for which its kernel

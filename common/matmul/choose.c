@@ -102,7 +102,9 @@ static bool next(walk *w)
         if (!lfuse__solver_takes(s, w->facts, &w->desc)) continue;
         w->tried.kept = kept_by(s, &w->desc);
         while (s->candidate(s, w->at++, &w->tried))
-            if (!s->serves || s->serves(&w->tried, w->low, w->high)) return true;
+            if ((!s->has || s->has(&w->tried, w->facts)) &&
+                (!s->serves || s->serves(&w->tried, w->low, w->high)))
+                return true;
     }
     return false;
 }

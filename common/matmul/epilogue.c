@@ -258,11 +258,8 @@ static int at_a_time(const lfuse__tiles *t, int all)
     return all < most ? all : most;
 }
 
-/*
- * Returns whether the body is written once for each vector. On a unit that a group has to itself, instructions that are
- * not in its cache are waited for.
- */
-static bool is_short(const lfuse__tiles *t)
+/* On a unit that a group has to itself, instructions that are not in its cache are waited for. */
+bool lfuse__tiles_is_short(const lfuse__tiles *t)
 {
     const int most_alone = 12;
     return t->t.k->body->ninstr <= LFUSE__TILES_SHORT && (!is_alone(t) || lfuse__product_work(t->t.k) <= most_alone);
@@ -306,7 +303,7 @@ static void put_long(const lfuse__tiles *t, int indent, int all)
  */
 void lfuse__tiles_put_epilogue(const lfuse__tiles *t, int indent)
 {
-    void (*put)(const lfuse__tiles *t, int indent, int all) = is_short(t) ? put_short : put_long;
+    void (*put)(const lfuse__tiles *t, int indent, int all) = lfuse__tiles_is_short(t) ? put_short : put_long;
     const int all = t->p->item_rows * t->p->item_columns / t->vector;
     lfuse__tiles whole = *t;
     if (!is_alone(t) || t->p->column_sums) {

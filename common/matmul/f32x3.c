@@ -94,8 +94,10 @@ static void put_split(const void *context, int operand, int indent)
     const lfuse__expr first = first_of(t, operand);
     const lfuse__expr aligned = lfuse__expression("W(%d) >> %d & 1", t->l.own + LFUSE__TILES_VECTORS, operand);
     const lfuse__expr factors = lfuse__f32x3_factors(t, operand), all = lfuse__f32x3_tiles(t, operand);
+    const int chunks = t->p->depth / 8; /* of a line along k */
     const lfuse__parameter parameters[] = {
         {"K_CONTIGUOUS", .number = lfuse__is_k_contiguous(t->p, operand)}, {"OPERAND", .word = first.text},
+        {"DEPTH", .number = t->p->depth}, {"SPAN", .number = 8 / chunks}, {"TURNS", .number = chunks},
         {"LD", .number = a ? t->l.lda : t->l.ldb}, {"ALIGNED", .word = aligned.text},
         {"WIDTH", .number = width(t->p, operand)}, {"BAND", .number = band(t->p, operand)},
         {"FACTORS", .word = factors.text}, {"TILES", .word = a ? "tiles_down" : "tiles_across"},
@@ -112,7 +114,8 @@ void lfuse__f32x3_put_split(const lfuse__tiles *t, const char *name)
     };
     const lfuse__expr all = lfuse__f32x3_tiles(t, LFUSE__PRODUCT_A);
     const lfuse__parameter own[] = {
-        {"ITEMS", .number = SPLITTERS}, {"SPLITS_A", .number = splits(t->p, LFUSE__PRODUCT_A)},
+        {"ITEMS", .number = SPLITTERS}, {"DEPTH", .number = t->p->depth},
+        {"SPLITS_A", .number = splits(t->p, LFUSE__PRODUCT_A)},
         {"SPLITS_B", .number = splits(t->p, LFUSE__PRODUCT_B)},
         {"ALL_A", .word = all.text}, {"BANDS_A", .number = t->p->rows / band(t->p, LFUSE__PRODUCT_A)}, {NULL},
     };

@@ -6,6 +6,8 @@
 
 #include "common/kernels/text/gemm_f32x3.k.h"
 
+enum { PROMOTED = 32 /* along k: what tensor cores add up where k-tiles are less deep */ };
+
 /* Parts of text/gemm_f32x3.k. */
 enum { SOURCES, COPY, MULTIPLIERS, MULTIPLY, PROMOTE, FACTORS, NOTHING };
 
@@ -19,6 +21,7 @@ static void put_part(const void *context, int part, int indent)
         {"PART_SOURCES", .number = part == SOURCES}, {"PART_COPY", .number = part == COPY},
         {"PART_MULTIPLIERS", .number = part == MULTIPLIERS}, {"PART_MULTIPLY", .number = part == MULTIPLY},
         {"PART_PROMOTE", .number = part == PROMOTE}, {"PART_FACTORS", .number = part == FACTORS},
+        {"PROMOTED", .number = p->depth < PROMOTED ? PROMOTED / p->depth : 1},
         {"FACTORS_A", .word = a.text}, {"FACTORS_B", .word = b.text}, {"BATCHED", .number = p->batched},
         {"ALL_A", .word = all_a.text}, {"ALL_B", .word = all_b.text},
         {"ROWS_BYTES", .number = p->rows * LFUSE__F32X3_FACTOR},
@@ -66,7 +69,12 @@ static lfuse_status pack(const lfuse__kernel_class *c, const lfuse__facts *facts
 
 static bool runs_on(const lfuse__facts *facts)
 {
-    return lfuse__tiles_fit(facts) && facts->wgmma && facts->dynamic_local_bytes >= LFUSE__PIPELINE_LOCAL;
+    return lfuse__tiles_fit(facts) && facts->wgmma && facts->dynamic_local_bytes > 0;
+}
+
+static bool has(const lfuse__product_class *p, const lfuse__facts *facts)
+{
+    return lfuse__pipeline_runs(p, facts, lfuse__pipeline_has_room(facts));
 }
 
 static const char *declines(const lfuse__facts *facts, const lfuse__matmul_desc *desc)
@@ -78,6 +86,7 @@ static const char *declines(const lfuse__facts *facts, const lfuse__matmul_desc 
 static const lfuse__tile_shape shapes[] = {
     {128, 128, LFUSE__WGMMA_DEPTH, 2, 32, 1, 2, 1, 300, 600},
     {128, 64, LFUSE__WGMMA_DEPTH, 2, 16, 1, 3, 1, 300, 400},
+    {64, 128, 16, 2, 32, 1, 2, 2, 300, 520},
 };
 
 static const lfuse__tile_traits traits = {
@@ -87,8 +96,8 @@ static const lfuse__tile_traits traits = {
 
 const lfuse__solver lfuse__f32x3 = {
     .name = "f32x3", .tile = &traits, .splits_operands = true, .runs_on = runs_on, .declines = declines,
-    .candidate = lfuse__tile_candidate, .is_compiled_ahead = lfuse__tile_is_compiled_ahead,
-    .serves = lfuse__f32x3_serves, .suits = lfuse__f32x3_suits, .cost = lfuse__f32x3_cost,
+    .candidate = lfuse__tile_candidate, .serves = lfuse__f32x3_serves, .has = has, .suits = lfuse__f32x3_suits,
+    .cost = lfuse__f32x3_cost,
     .phases = LFUSE__F32X3_PHASES, .workspace = lfuse__f32x3_workspace, .kept = lfuse__f32x3_kept,
     .local_bytes = local_bytes, .emit = lfuse__tiles_emit, .pack = pack,
 };

@@ -10,9 +10,7 @@
 #include "common/kernels/text/gemm_mma_operand.k.h"
 #include "common/kernels/text/gemm_mma_vectors.k.h"
 
-enum { CHUNK = LFUSE__MMA_CHUNK, STEP = LFUSE__MMA_STEP, BANKS = 128 /* bytes */ };
-
-enum { LOCAL_OF_ALL = 48 * 1024, TICKET_BYTES = 16 };
+enum { CHUNK = LFUSE__MMA_CHUNK, STEP = LFUSE__MMA_STEP, BANKS = 128 /* bytes */, LOCAL_OF_ALL = 48 * 1024 };
 
 int lfuse__mma_warp_rows(const lfuse__product_class *p)
 {
@@ -24,15 +22,20 @@ int lfuse__mma_warp_columns(const lfuse__product_class *p)
     return p->item_columns * 4;
 }
 
-static int stages(const lfuse__product_class *p)
+bool lfuse__mma_is_small(const lfuse__product_class *p)
 {
-    return p->prefetch + 1 + p->solver->tile->spare_stages;
+    return p->solver->tile->blocks && p->depth < LFUSE__WGMMA_DEPTH;
+}
+
+int lfuse__mma_stages(const lfuse__product_class *p)
+{
+    return p->prefetch + 1 + (lfuse__mma_is_small(p) ? 0 : p->solver->tile->spare_stages);
 }
 
 /* The stages of k-tiles, of 16 bits. */
 static int local(const lfuse__product_class *p)
 {
-    return stages(p) * p->depth * (p->rows + p->columns) / 2;
+    return lfuse__mma_stages(p) * p->depth * (p->rows + p->columns) / 2;
 }
 
 /* Parts of text/gemm_mma_operand.k; a place of a text has the number of the operand times PARTS and the part's. */
@@ -44,12 +47,12 @@ static void put_operand(const void *context, int place, int indent)
     const lfuse__product_class *p = t->p;
     const int operand = place / PARTS, part = place % PARTS;
     const bool a = operand == LFUSE__PRODUCT_A, along = lfuse__is_k_contiguous(p, operand);
-    const bool blocks = p->solver->tile->blocks;
     const int width = a ? p->rows : p->columns, warp_tile = a ? lfuse__mma_warp_rows(p) : lfuse__mma_warp_columns(p);
     const int chunks = (along ? p->depth : width) / CHUNK, bank_chunks = BANKS / 16;
+    const bool blocks = p->solver->tile->blocks && chunks >= bank_chunks;
     const int copiers = p->solver->tile->copiers, base = a ? 0 : p->depth * p->rows * 2;
     const lfuse__expr stage = lfuse__expression("to - base + %d", base);
-    const lfuse__expr first_stage = lfuse__expression("%d", base * stages(p));
+    const lfuse__expr first_stage = lfuse__expression("%d", base * lfuse__mma_stages(p));
     char first[96], first_of_warp[64];
     const lfuse__parameter parameters[] = {
         {"X", .word = a ? "a" : "b"}, {"PART_LINES", .number = part == LINES || part == ADDRESSES},
@@ -58,10 +61,11 @@ static void put_operand(const void *context, int place, int indent)
         {"PART_COPY_SLOWLY", .number = part == COPY_SLOWLY}, {"K_CONTIGUOUS", .number = along},
         {"OPERAND", .word = first}, {"LD", .number = a ? t->l.lda : t->l.ldb}, {"ORIGIN", .word = a ? "a0" : "b0"},
         {"OUTER", .word = a ? "m" : "n"}, {"DEPTH", .number = p->depth},
-        {"BASE", .number = base * stages(p)}, {"WIDTH", .number = width},
+        {"BASE", .number = base * lfuse__mma_stages(p)}, {"WIDTH", .number = width},
         {"STAGE", .number = width * p->depth * 2}, {"CHUNKS", .number = chunks},
         {"COPIER", .word = copiers ? "(item % 128)" : "item"}, {"COPIERS", .number = copiers ? copiers : t->threads},
         {"TILE", .word = copiers ? "stages" : "tile"}, {"SLOW_STAGE", .word = copiers ? stage.text : first_stage.text},
+        {"LDMATRIX", .number = !p->solver->tile->blocks},
         {"BLOCKS_OF_LINES", .number = blocks}, {"LINE", .number = blocks ? BANKS : chunks * 16},
         {"SPAN", .number = chunks < bank_chunks ? bank_chunks / chunks : 1},
         {"TURNS", .number = chunks < bank_chunks ? chunks : bank_chunks},
@@ -101,7 +105,7 @@ static void add_parameters(const lfuse__tiles *t, const char *name, lfuse__param
         {"ROWS", .number = p->rows}, {"COLUMNS", .number = p->columns}, {"DEPTH", .number = p->depth},
         {"WARP_ROWS", .number = lfuse__mma_warp_rows(p)}, {"WARP_COLUMNS", .number = lfuse__mma_warp_columns(p)},
         {"SUMS", .number = p->item_rows * p->item_columns}, {"AHEAD", .number = p->prefetch},
-        {"STAGES", .number = stages(p)}, {"STEPS", .number = p->depth / STEP},
+        {"STAGES", .number = lfuse__mma_stages(p)}, {"STEPS", .number = p->depth / STEP},
         {"MAP_A", .number = lfuse__tiles_map(&t->l, LFUSE__PRODUCT_A)},
         {"MAP_B", .number = lfuse__tiles_map(&t->l, LFUSE__PRODUCT_B)},
         {"STAGE_A", .number = p->rows * p->depth * 2}, {"STAGE_B", .number = p->columns * p->depth * 2},
@@ -196,7 +200,7 @@ const char *lfuse__mma_declines(const lfuse__facts *facts, const lfuse__matmul_d
 /* Stream-K is slower than whole tiles. */
 static bool serves(const lfuse__product_class *p, const int64_t *least, const int64_t *most)
 {
-    return local(p) * 4 + (p->split ? TICKET_BYTES : 0) <= LOCAL_OF_ALL &&
+    return local(p) * 4 + (p->split ? LFUSE__MMA_TICKET : 0) <= LOCAL_OF_ALL &&
            p->split != LFUSE__SPLIT_STREAM_K && lfuse__tile_serves(p, least, most);
 }
 

@@ -13,11 +13,11 @@
 enum {
     LFUSE__MMA_CHUNK = 8, /* elements of 16 bytes */
     LFUSE__MMA_STEP = 16, /* of a fragment, along k too */
+    LFUSE__MMA_TICKET = 16, /* bytes of local memory, and more: where groups of one tile meet */
     LFUSE__WARPGROUP = 128,
     LFUSE__WGMMA_ROWS = 64,       /* of D that a warpgroup has */
-    LFUSE__WGMMA_DEPTH = 64,      /* of a k-tile: its lines have 128 bytes, the width of the swizzle */
-    LFUSE__WGMMA_ALIGNMENT = 1024, /* bytes: each stage begins where the swizzle's pattern does */
-    LFUSE__PIPELINE_LOCAL = 226 * 1024 /* bytes: what lfuse__pipeline_bytes returns for any shape, and barriers */
+    LFUSE__WGMMA_DEPTH = 64,      /* of a large k-tile: its lines have 128 bytes, the width of the widest swizzle */
+    LFUSE__PIPELINE_LOCAL = 225 * 1024 /* bytes: what lfuse__pipeline_bytes returns for any shape, and barriers */
 };
 
 /*
@@ -29,24 +29,31 @@ void lfuse__mma_put_text(const lfuse__tiles *t, int indent, const char *name, co
                          const lfuse__parameter *own, const lfuse__text_place *own_places);
 
 /*
- * wgmma.c: the matrix descriptor but for the address; what is added to it for the next step along k; functions of the
- * traits. A warpgroup has item_rows / 2 blocks of 64 rows, its warps 16 rows of each.
+ * wgmma.c: the matrix descriptor of A or B but for the address, a number; what is added to it for the next step along
+ * k; functions of the traits. A warpgroup has item_rows / 2 blocks of 64 rows, its warps 16 rows of each.
  */
-unsigned long long lfuse__wgmma_descriptor(void);
+lfuse__expr lfuse__wgmma_descriptor(const lfuse__product_class *p, int operand);
 int lfuse__wgmma_step(const lfuse__product_class *p, int operand);
 void lfuse__wgmma_put_corner(const lfuse__tiles *t, int indent, const char *place);
 void lfuse__wgmma_put_place(const lfuse__tiles *t, int indent, const char *number);
 
 /*
- * pipeline.c: kernels of text/gemm_pipeline.k, whose groups have a warpgroup more than their tiles.
+ * pipeline.c: kernels of text/gemm_pipeline.k, whose groups have a warpgroup more than their tiles, which copies.
+ *   - pipeline_is_small returns whether the shape is one for devices whose groups have little local memory: k-tiles are
+ *     less deep, and a unit has several groups.
+ *   - pipeline_has_room returns whether the other shapes fit the device.
+ *   - pipeline_runs returns whether the class is for the device, on which the other shapes run or not (`large`).
  *   - put_pipeline puts one. `running` is a parameter of the text; `parts` its places but for those that all of them
  *     have, which end with a name of NULL.
  *   - pipeline_local is a function of the traits: what the epilogue has, as the loop over k-tiles goes on behind it.
  *   - pipeline_is_pingpong returns whether each warpgroup has tiles of its own.
  *   - pipeline_bytes returns the bytes of local memory that a launch asks for.
  *   - pipeline_launch sets the groups of a launch, whose words lfuse__tiles_pack has set: they stay on their units,
- *     which have room for one, and take one tile after the other.
+ *     as many as these have room for, and take one tile after the other.
  */
+bool lfuse__pipeline_is_small(const lfuse__product_class *p);
+bool lfuse__pipeline_has_room(const lfuse__facts *facts);
+bool lfuse__pipeline_runs(const lfuse__product_class *p, const lfuse__facts *facts, bool large);
 void lfuse__put_pipeline(const lfuse__tiles *t, const char *name, bool running, const lfuse__text_place *parts);
 bool lfuse__pipeline_is_pingpong(const lfuse__product_class *p);
 int lfuse__pipeline_local(const lfuse__product_class *p);
@@ -55,6 +62,16 @@ lfuse_status lfuse__pipeline_launch(const lfuse__kernel_class *c, const lfuse__f
                                     lfuse__packed *packed);
 /* pipeline.c: returns the bytes of a k-tile of A or B in local memory, with all words of its elements. */
 int lfuse__pipeline_k_tile_bytes(const lfuse__product_class *p, int operand);
+
+/*
+ * mma.c: shapes of wgmma.
+ *   - is_small returns whether the shape is one for devices whose groups have little local memory: its k-tiles are less
+ *     deep, and a unit has several groups.
+ *   - stages returns the stages of k-tiles. Of small shapes none holds k-tiles of products that may not have ended:
+ *     another group multiplies when these are waited for.
+ */
+bool lfuse__mma_is_small(const lfuse__product_class *p);
+int lfuse__mma_stages(const lfuse__product_class *p);
 
 /* Return the rows and columns of a warp's accumulators. */
 int lfuse__mma_warp_rows(const lfuse__product_class *p);

@@ -60,6 +60,8 @@ struct lfuse__solver {
     bool (*is_compiled_ahead)(int at);
     /* Returns whether the candidate may compute some product with extents within the bounds. NULL: every one. */
     bool (*serves)(const lfuse__product_class *p, const int64_t *least, const int64_t *most);
+    /* Returns whether the device has what the candidate takes. NULL: it has where the solver runs. */
+    bool (*has)(const lfuse__product_class *p, const lfuse__facts *facts);
     /* Returns whether the candidate is fast for these extents; else it is taken by name alone. NULL: for all. */
     bool (*suits)(const lfuse__product_class *p, const int64_t *extents);
     /*

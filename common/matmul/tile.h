@@ -195,6 +195,7 @@ void lfuse__tiles_put_sums(const void *t, int which, int indent);
  *   - put_vectors puts the epilogue of `vectors` vectors, w = 0 ...: `place` declares row and column, `sums` the vector
  *     v_.
  *   - put_epilogue puts the epilogue of all of a work-item's accumulators.
+ *   - is_short returns whether its body is written once for each vector; else it takes local memory.
  *   - put_fold puts the body of a kernel that adds up the parts of k, and goes through the epilogue.
  */
 enum {
@@ -205,6 +206,7 @@ void lfuse__tiles_put_vectors(const lfuse__tiles *t, int indent, int vectors,
                               void (*place)(const lfuse__tiles *t, int indent),
                               void (*sums)(const lfuse__tiles *t, int indent));
 void lfuse__tiles_put_epilogue(const lfuse__tiles *t, int indent);
+bool lfuse__tiles_is_short(const lfuse__tiles *t);
 void lfuse__tiles_put_fold(const lfuse__tiles *t);
 
 /*

@@ -102,7 +102,7 @@ static bool cost(const lfuse__product_class *p, const lfuse__facts *facts, const
 
 static const char *declines(const lfuse__facts *facts, const lfuse__matmul_desc *desc)
 {
-    if (!facts->wgmma || !facts->tensor_map || facts->dynamic_local_bytes < LFUSE__PIPELINE_LOCAL)
+    if (!lfuse__pipeline_has_room(facts) || !facts->tensor_map)
         return "the device has no such instructions";
     if (desc->batched) return "it takes no batches";
     if (desc->column_sums) return "it does not sum columns";

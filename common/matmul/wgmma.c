@@ -5,22 +5,25 @@
 
 #include "common/kernels/text/gemm_wgmma.k.h"
 
-enum { DEPTH = LFUSE__WGMMA_DEPTH, LOCAL_OF_ALL = 4 * DEPTH * (128 + 256) * 2 + LFUSE__WGMMA_ALIGNMENT /* bytes */ };
+enum { DEPTH = LFUSE__WGMMA_DEPTH, LOCAL_OF_LARGE = 4 * DEPTH * (128 + 256) * 2 /* bytes */ };
 
-/* The stages of k-tiles, of 16 bits. One of them holds what is multiplied by products that may not have ended. */
+/* The stages of k-tiles, of 16 bits. One of large shapes holds what products multiply that may not have ended. */
 static int local(const lfuse__product_class *p)
 {
-    return (p->prefetch + 2) * p->depth * (p->rows + p->columns) / 2;
+    return lfuse__mma_stages(p) * p->depth * (p->rows + p->columns) / 2;
 }
 
 /*
  * "Matrix-Descriptor Format" of the PTX manual. Along k the eight lines of a pattern follow those before; across,
- * blocks of 64 rows or columns where lines run across.
+ * blocks of 64 rows or columns where lines run across. The swizzle's number is 1 for lines of 128 bytes, 2 for 64, 3
+ * for 32.
  */
-unsigned long long lfuse__wgmma_descriptor(void)
+lfuse__expr lfuse__wgmma_descriptor(const lfuse__product_class *p, int operand)
 {
-    const unsigned long long across = DEPTH * 128, along = 8 * 128, swizzle_of_128_bytes = 1;
-    return (across >> 4) << 16 | (along >> 4) << 32 | swizzle_of_128_bytes << 62;
+    const int line = lfuse__is_k_contiguous(p, operand) ? p->depth * 2 : 128;
+    const unsigned long long across = (unsigned long long)p->depth * 128, along = 8 * (unsigned long long)line;
+    const unsigned long long swizzle = line == 128 ? 1 : line == 64 ? 2 : 3;
+    return lfuse__expression("0x%llxull", (across >> 4) << 16 | (along >> 4) << 32 | swizzle << 62);
 }
 
 /* Sixteenths of bytes. */
@@ -48,12 +51,16 @@ void lfuse__wgmma_put_place(const lfuse__tiles *t, int indent, const char *numbe
 static void put_kernel(const lfuse__tiles *t, const char *name)
 {
     const lfuse__product_class *p = t->p;
-    const lfuse__expr of = lfuse__expression("0x%llxull", lfuse__wgmma_descriptor());
+    const lfuse__expr descriptor_a = lfuse__wgmma_descriptor(p, LFUSE__PRODUCT_A);
+    const lfuse__expr descriptor_b = lfuse__wgmma_descriptor(p, LFUSE__PRODUCT_B);
     const lfuse__expr shape =
         lfuse__expression("%s_%d", lfuse__memory_word(t->t.k->operands[LFUSE__PRODUCT_A].type), p->columns);
     const lfuse__parameter own[] = {
-        {"BLOCKS", .number = p->split ? 1 : p->occupancy}, {"SHAPE", .word = shape.text},
-        {"GROUP_A", .number = LFUSE__WGMMA_ROWS * p->depth * 2}, {"DESCRIPTOR", .word = of.text}, {NULL},
+        {"BLOCKS", .number = p->split && !lfuse__mma_is_small(p) ? 1 : p->occupancy},
+        {"RUNNING", .number = !lfuse__mma_is_small(p)}, {"BYTES", .number = local(p) * 4},
+        {"SHAPE", .word = shape.text},
+        {"GROUP_A", .number = LFUSE__WGMMA_ROWS * p->depth * 2},
+        {"DESCRIPTOR_A", .word = descriptor_a.text}, {"DESCRIPTOR_B", .word = descriptor_b.text}, {NULL},
     };
 
     lfuse__mma_put_text(t, 0, name, lfuse__text_gemm_wgmma, own, NULL);
@@ -63,8 +70,27 @@ static void put_kernel(const lfuse__tiles *t, const char *name)
 
 static const char *declines(const lfuse__facts *facts, const lfuse__matmul_desc *desc)
 {
-    if (!facts->wgmma || facts->dynamic_local_bytes < LOCAL_OF_ALL) return "the device has no such instructions";
+    if (!facts->wgmma || !facts->dynamic_local_bytes) return "the device has no such instructions";
     return lfuse__mma_declines(facts, desc);
+}
+
+/* Small shapes are slower: they are for devices without room for the others. */
+static bool has(const lfuse__product_class *p, const lfuse__facts *facts)
+{
+    const bool large = facts->dynamic_local_bytes >= LOCAL_OF_LARGE;
+    const int bytes = local(p) * 4 + (p->split || p->column_sums ? LFUSE__MMA_TICKET : 0);
+
+    if (!lfuse__mma_is_small(p)) return large;
+    return !large && (uint64_t)bytes <= facts->dynamic_local_bytes;
+}
+
+/* Small shapes too, as the first ones are none of such a device. */
+static bool is_compiled_ahead(int at)
+{
+    lfuse__product_class p;
+
+    if (lfuse__tile_is_compiled_ahead(at)) return true;
+    return lfuse__tile_candidate(&lfuse__wgmma, at, &p) && lfuse__mma_is_small(&p) && p.split != LFUSE__SPLIT_STREAM_K;
 }
 
 /* Stream-K is slower than whole tiles. What is no part and no batch is computed in such wide tiles by lfuse__tma. */
@@ -76,7 +102,7 @@ static bool serves(const lfuse__product_class *p, const int64_t *least, const in
 
 static unsigned local_bytes(const lfuse__kernel_class *c)
 {
-    return (unsigned)local(&c->product) * 4 + LFUSE__WGMMA_ALIGNMENT;
+    return (unsigned)local(&c->product) * 4;
 }
 
 /* Fitted to times on an H200. */
@@ -85,6 +111,7 @@ static const lfuse__tile_shape shapes[] = {
     {128, 128, DEPTH, 2, 32, 1, 1, 2, 900, 1210},
     {256, 128, DEPTH, 2, 32, 1, 2, 1, 330, 1700},
     {64, 128, DEPTH, 2, 32, 1, 2, 2, 550, 1080},
+    {128, 128, DEPTH / 2, 2, 32, 1, 2, 2, 600, 1310},
 };
 
 static const lfuse__tile_traits traits = {
@@ -96,7 +123,7 @@ static const lfuse__tile_traits traits = {
 
 const lfuse__solver lfuse__wgmma = {
     .name = "wgmma", .tile = &traits, .runs_on = lfuse__tiles_fit, .declines = declines,
-    .candidate = lfuse__tile_candidate, .is_compiled_ahead = lfuse__tile_is_compiled_ahead, .serves = serves,
+    .candidate = lfuse__tile_candidate, .is_compiled_ahead = is_compiled_ahead, .serves = serves, .has = has,
     .suits = lfuse__mma_suits, .cost = lfuse__tile_cost, .phases = 1, .tickets = lfuse__tiles_tickets,
     .workspace = lfuse__tiles_workspace, .local_bytes = local_bytes, .emit = lfuse__tiles_emit,
     .pack = lfuse__tiles_pack,

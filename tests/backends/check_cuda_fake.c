@@ -81,7 +81,7 @@ TEST(test_facts)
     ck_assert(facts.addresses && !facts.vector_lanes && facts.capture && facts.info.exact && facts.info.native_graph);
     ck_assert_uint_eq(facts.simd, 32);
     ck_assert(facts.tensor_cores && facts.wgmma);
-    ck_assert_uint_eq(facts.dynamic_local_bytes, 227 * 1024);
+    ck_assert_uint_eq(facts.dynamic_local_bytes, 226 * 1024);
     ck_assert(facts.product_rate > 50e12 && facts.product_rate < 52e12); /* the clocks are an H200's */
     ck_assert(facts.copy_rate > 4.2e12 && facts.copy_rate < 4.4e12);
     ck_assert_uint_eq(facts.info.max_argument_bytes, lfuse__cu_compiler.version >= 12010 ? 32764 : 4096);
@@ -467,7 +467,7 @@ static void check_overlap(bool expected)
     ck_assert_uint_eq(fake_calls(expected ? "cuLaunchKernelEx" : "cuLaunchKernel"), 2);
     ck_assert_uint_eq(fake_calls(expected ? "cuLaunchKernel" : "cuLaunchKernelEx"), 0);
     ck_assert_int_eq(l->overlap, expected);
-    ck_assert(l->grid == 5 && l->block == 96 && l->shared == 64 && !l->resident);
+    ck_assert(l->grid == 5 && l->block == 96 && l->shared == 64 + 1024 && !l->resident);
     ck_assert_ptr_eq(l->stream, cuda->stream_native(s));
     ck_assert_mem_eq(l->words, words, sizeof words);
     check_resident(dev, s, k);

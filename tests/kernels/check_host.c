@@ -120,7 +120,7 @@ static void open_units(void)
     open_form(0);
     r.facts.simd = 32, r.facts.info.local_bytes = 48 * 1024, r.facts.tensor_cores = true;
     r.facts.info.compute_units = 4;
-    r.facts.wgmma = true, r.facts.dynamic_local_bytes = 227 * 1024, r.facts.tensor_map = lfuse__stub_tensor_map;
+    r.facts.wgmma = true, r.facts.dynamic_local_bytes = 226 * 1024, r.facts.tensor_map = lfuse__stub_tensor_map;
 }
 
 /* Work-items of a group as coroutines, which exchange fragments as teams of the devices do. */

@@ -16,7 +16,7 @@
  * are many beside its own products, and few beside the norms.
  */
 #include "common/base/error.h"
-#include "common/matmul/tile.h"
+#include "common/matmul/mma.h"
 #include "tests/matmul/choose.h"
 #include "tests/kernels/cases.h"
 #include "tests/kernels/classes.h"
@@ -97,7 +97,8 @@ static lfuse__bprogram *program_of(kernels *ks, sample *s, const char *name, con
 
 static void kernels_open(kernels *ks, rig *r, bool ta, bool tb)
 {
-    const char *name = ta == tb ? "128x128x64:2x32:1:0" : "128x64x64:2x16:1:0";
+    const char *large = ta == tb ? "128x128x64:2x32:1:0" : "128x64x64:2x16:1:0";
+    const char *name = lfuse__pipeline_has_room(&r->facts) ? large : "64x128x16:2x32:1:0";
     *ks = (kernels){.r = r, .all = r->facts.info.kind == LFUSE_DEVICE_GPU || test_all()};
     snprintf(ks->what, sizeof ks->what, "%s, ta %d, tb %d", name, ta, tb);
     class_of(&ks->split, ta, tb, LFUSE_PRECISION_F32X3);
@@ -612,11 +613,8 @@ static void case_not_finite(const kernels *ks)
     problem_close(&p);
 }
 
-void case_split(rig *r)
+static void case_ways(rig *r)
 {
-    const lfuse__matmul_desc desc = {.types = {LFUSE_F32, LFUSE_F32}, .result = LFUSE_F32,
-                                     .precision = LFUSE_PRECISION_F32X3};
-    if (lfuse__solver_declines(&lfuse__f32x3, &r->facts, &desc)) return;
     for (int way = 0; way < 4; way++) {
         kernels ks;
         kernels_open(&ks, r, way & 1, way >> 1);
@@ -627,4 +625,16 @@ void case_split(rig *r)
         case_kinds(&ks, way);
         kernels_close(&ks);
     }
+}
+
+/* By tiles for devices whose groups have much local memory, and by those for others. */
+void case_split(rig *r)
+{
+    const lfuse__matmul_desc desc = {.types = {LFUSE_F32, LFUSE_F32}, .result = LFUSE_F32,
+                                     .precision = LFUSE_PRECISION_F32X3};
+    rig little = *r;
+    if (lfuse__solver_declines(&lfuse__f32x3, &r->facts, &desc)) return;
+    little.facts = with_little_local(&r->facts);
+    if (lfuse__pipeline_has_room(&r->facts)) case_ways(r);
+    case_ways(&little);
 }

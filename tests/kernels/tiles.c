@@ -5,7 +5,7 @@
  * all sizes within the bound of DESIGN 11.
  */
 #include "common/base/error.h"
-#include "common/matmul/tile.h"
+#include "common/matmul/mma.h"
 #include "tests/matmul/choose.h"
 #include "tests/kernels/cases.h"
 #include "tests/kernels/classes.h"
@@ -319,20 +319,23 @@ static const struct {
     const char *name;
     const lfuse__solver *solver;
     bool splits; /* else there is no room for a ticket */
+    bool little; /* for devices whose groups have little local memory */
 } units[] = {
-    {"128x128x32:8x16:1:", &lfuse__mma, false},
-    {"64x64x32:4x8:1:", &lfuse__mma, true},
-    {"64x128x32:4x16:1:", &lfuse__mma, true},
-    {"32x128x32:4x8:1:", &lfuse__mma, true},
-    {"128x32x32:4x8:1:", &lfuse__mma, true},
-    {"128x256x64:2x64:1:", &lfuse__tma, false},
-    {"128x128x64:4x32:1:", &lfuse__tma, false},
-    {"128x64x64:2x16:1:", &lfuse__tma, false},
-    {"128x128x64:2x32:1:", &lfuse__wgmma, true},
-    {"64x128x64:2x32:1:", &lfuse__wgmma, true},
-    {"256x128x64:2x32:1:", &lfuse__wgmma, true},
-    {"128x128x64:2x32:1:", &lfuse__f32x3, false},
-    {"128x64x64:2x16:1:", &lfuse__f32x3, false},
+    {"128x128x32:8x16:1:", &lfuse__mma, false, false},
+    {"64x64x32:4x8:1:", &lfuse__mma, true, false},
+    {"64x128x32:4x16:1:", &lfuse__mma, true, false},
+    {"32x128x32:4x8:1:", &lfuse__mma, true, false},
+    {"128x32x32:4x8:1:", &lfuse__mma, true, false},
+    {"128x256x64:2x64:1:", &lfuse__tma, false, false},
+    {"128x128x64:4x32:1:", &lfuse__tma, false, false},
+    {"128x64x64:2x16:1:", &lfuse__tma, false, false},
+    {"128x128x64:2x32:1:", &lfuse__wgmma, true, false},
+    {"64x128x64:2x32:1:", &lfuse__wgmma, true, false},
+    {"256x128x64:2x32:1:", &lfuse__wgmma, true, false},
+    {"128x128x64:2x32:1:", &lfuse__f32x3, false, false},
+    {"128x64x64:2x16:1:", &lfuse__f32x3, false, false},
+    {"128x128x32:2x32:1:", &lfuse__wgmma, false, true},
+    {"64x128x16:2x32:1:", &lfuse__f32x3, false, true},
 };
 enum { UNITS = sizeof units / sizeof *units };
 
@@ -342,35 +345,54 @@ static lfuse_precision precision_of(lfuse_type type)
     return type == LFUSE_F32 ? LFUSE_PRECISION_F32X3 : LFUSE_PRECISION_FULL;
 }
 
+/* What units[i] is for: the device as it is, or as one with little local memory. */
+static lfuse__facts facts_of_unit(const lfuse__facts *facts, int i)
+{
+    return units[i].little ? with_little_local(facts) : *facts;
+}
+
+/* Whether the device has room for the tiles of units[i], and its solver takes such products. */
+static bool has_unit(const lfuse__facts *facts, int i, const lfuse__matmul_desc *desc)
+{
+    const lfuse__facts own = facts_of_unit(facts, i);
+    return !lfuse__solver_declines(units[i].solver, &own, desc) &&
+           (units[i].solver == &lfuse__mma || units[i].little || lfuse__pipeline_has_room(facts));
+}
+
 void case_units(rig *r, lfuse_type type)
 {
     static const int64_t sizes[][3] = {{136, 264, 392}, {131, 97, 75}, {40, 72, 80}, {33, 264, 0}};
     enum { SIZES = sizeof sizes / sizeof *sizes };
     const lfuse__matmul_desc desc = {.types = {type, type}, .result = type, .precision = precision_of(type)};
-    const uint32_t units_of_device = r->facts.info.compute_units;
+    const lfuse__facts facts = r->facts;
     int turn = type == LFUSE_F16 ? 0 : 1;
     if (!r->facts.tensor_cores) return;
     for (int i = 0; i < UNITS; i++)
         for (int at = 0; at < 2 * SIZES; at++, turn++) {
             const int64_t *z = sizes[at / 2], parts = at % 2 ? 3 : 0;
             const bool quick = z[1] % 8 == 0;
+            /* A long epilogue of several tiles, which takes the memory of the next one's operands. */
+            const bool staged = units[i].little && at == 0;
             char name[LFUSE__MATMUL_CANDIDATE_NAME];
             lfuse__matmul_candidate t;
             problem p;
-            if ((parts && !units[i].splits) || lfuse__solver_declines(units[i].solver, &r->facts, &desc)) continue;
-            if (!test_all() && turn % 5 && (at || type != LFUSE_BF16 || units[i].solver != &lfuse__tma)) continue;
+            if ((parts && !units[i].splits) || !has_unit(&facts, i, &desc)) continue;
+            if (!test_all() && turn % 5 && !staged &&
+                (at || type != LFUSE_BF16 || units[i].solver != &lfuse__tma))
+                continue;
             snprintf(name, sizeof name, "%s%d", units[i].name, (int)parts);
             ck_assert(lfuse__matmul_candidate_parse(name, &t));
-            class_of(&p, type, turn & 1, turn >> 1 & 1, (ending)(turn / 2 % ENDINGS));
+            class_of(&p, type, turn & 1, turn >> 1 & 1, staged ? LONG : (ending)(turn / 2 % ENDINGS));
             p.s.k.product.precision = desc.precision;
+            r->facts = facts_of_unit(&facts, i);
             OK(choose_named(&r->facts, z, &t, &p.s.k));
             ck_assert_ptr_eq(p.s.k.product.solver, units[i].solver);
             sizes_of(&p, z[0], z[1], z[2], quick ? 8 : 1, at % 3 == 0 ? 8 : 0);
             p.g.parts = parts;
-            r->facts.info.compute_units = turn % 2 ? 1 : units_of_device; /* one: a group that stays has all tiles */
+            if (turn % 2 || staged) r->facts.info.compute_units = 1; /* groups that stay have several tiles */
             run_product(r, &p, true, (uint64_t)turn + 1);
         }
-    r->facts.info.compute_units = units_of_device;
+    r->facts = facts;
 }
 
 void case_tiles(rig *r, lfuse_type type)
@@ -406,14 +428,15 @@ void case_tiles(rig *r, lfuse_type type)
 }
 
 /* The kernels of units[i], with parts or without, where the device has them. */
-static void unit_emit(lfuse__strbuf *out, const lfuse__facts *facts, int i, int parts)
+static void unit_emit(lfuse__strbuf *out, const lfuse__facts *device, int i, int parts)
 {
+    const lfuse__facts own = facts_of_unit(device, i), *const facts = &own;
     const lfuse_type type = units[i].solver->splits_operands ? LFUSE_F32 : i & 1 ? LFUSE_BF16 : LFUSE_F16;
     const lfuse__matmul_desc desc = {.types = {type, type}, .result = type, .precision = precision_of(type)};
     char name[LFUSE__MATMUL_CANDIDATE_NAME];
     lfuse__matmul_candidate t;
     problem p;
-    if (lfuse__solver_declines(units[i].solver, facts, &desc)) return;
+    if (!has_unit(device, i, &desc)) return;
     if (facts->wgmma && units[i].solver == &lfuse__mma && !test_all()) return; /* as for architectures without */
     snprintf(name, sizeof name, "%s%d", units[i].name, parts);
     ck_assert(lfuse__matmul_candidate_parse(name, &t));
@@ -439,7 +462,7 @@ void units_emit(lfuse__strbuf *out, const lfuse__facts *device, bool wgmma)
 {
     lfuse__facts facts = *device;
     facts.info.local_bytes = 48 * 1024, facts.info.max_group = 1024, facts.info.compute_units = 16;
-    facts.tensor_cores = true, facts.wgmma = wgmma, facts.dynamic_local_bytes = 227 * 1024;
+    facts.tensor_cores = true, facts.wgmma = wgmma, facts.dynamic_local_bytes = 226 * 1024;
     if (wgmma) facts.tensor_map = no_map;
     for (int i = 0; i < UNITS; i++)
         for (int parts = 0; parts < (units[i].splits ? 2 : 1); parts++) unit_emit(out, &facts, i, parts);

@@ -297,7 +297,7 @@ TEST(warpgroups)
 {
     lfuse__facts facts = facts_of(LFUSE__PRODUCTS_PORTABLE);
     facts.tensor_cores = facts.wgmma = true;
-    facts.dynamic_local_bytes = 227 * 1024;
+    facts.dynamic_local_bytes = 226 * 1024;
     for (int64_t side = 1024; side <= 8192; side *= 2) {
         lfuse__kernel_class c;
         class_of(&c, LFUSE_F16);
@@ -310,8 +310,10 @@ TEST(warpgroups)
         ck_assert(!on_units(&facts, LFUSE_BF16, true, side, side, side));
     }
     facts.dynamic_local_bytes = 100 * 1024;
+    ck_assert(!on_units(&facts, LFUSE_F16, false, 4096, 4096, 4096));
+    facts.dynamic_local_bytes = 30 * 1024;
     ck_assert(on_units(&facts, LFUSE_F16, false, 4096, 4096, 4096));
-    facts.wgmma = false, facts.dynamic_local_bytes = 227 * 1024;
+    facts.wgmma = false, facts.dynamic_local_bytes = 226 * 1024;
     ck_assert(on_units(&facts, LFUSE_F16, false, 4096, 4096, 4096));
 }
 
@@ -333,7 +335,7 @@ TEST(maps)
     lfuse__packed packed;
     lfuse__kernel_class c;
     facts.tensor_cores = facts.wgmma = true;
-    facts.dynamic_local_bytes = 227 * 1024, facts.tensor_map = some_map;
+    facts.dynamic_local_bytes = 226 * 1024, facts.tensor_map = some_map;
     for (int64_t side = 2048; side <= 8192; side *= 2) {
         class_of(&c, LFUSE_BF16);
         OK(choose(&facts, (int64_t[]){side, side, side}, false, &c));
@@ -368,7 +370,7 @@ TEST(split_operands)
     lfuse__geometry g;
     lfuse__kernel_class c;
     facts.tensor_cores = facts.wgmma = true;
-    facts.dynamic_local_bytes = 227 * 1024;
+    facts.dynamic_local_bytes = 226 * 1024;
     for (int64_t side = 64; side <= 8192; side *= 2) {
         class_of(&c, LFUSE_F32);
         c.product.precision = LFUSE_PRECISION_F32X3;
@@ -397,7 +399,7 @@ TEST(split_operands_that_are_frozen)
     const int64_t extents[] = {2048, 1024, 512};
     double times[4];
     facts.tensor_cores = facts.wgmma = true;
-    facts.dynamic_local_bytes = 227 * 1024;
+    facts.dynamic_local_bytes = 226 * 1024;
     for (int frozen = 0; frozen < 4; frozen++) {
         const int kept = frozen & 2 ? 1 + LFUSE__PRODUCT_B : frozen ? 1 + LFUSE__PRODUCT_A : 0;
         const uint64_t a = 2048 * (4 + 4 * 512), b = 1024 * (4 + 4 * 512);
@@ -428,12 +430,45 @@ TEST(frozen_operands_of_others)
     lfuse__facts facts = facts_of(LFUSE__PRODUCTS_TUNED);
     lfuse__kernel_class c, all[LFUSE__MATMUL_CLASSES];
     facts.tensor_cores = facts.wgmma = true;
-    facts.dynamic_local_bytes = 227 * 1024;
+    facts.dynamic_local_bytes = 226 * 1024;
     class_of(&c, LFUSE_F32);
     c.product.precision = LFUSE_PRECISION_F32X3, c.product.frozen[1] = true;
     const int count = lfuse__matmul_classes(&facts, (int64_t[]){1, 1, 1}, (int64_t[]){9999, 9999, 9999}, &c, all);
     for (int i = 0; i < count; i++)
         ck_assert_int_eq(all[i].product.kept, all[i].product.solver == &lfuse__f32x3 ? 1 + LFUSE__PRODUCT_B : 0);
+}
+
+/* Where groups have little local memory, tiles are small, and two groups share a unit. */
+TEST(little_local)
+{
+    const int64_t few[] = {1, 1, 1}, many[] = {100000, 100000, 100000};
+    static const struct {
+        lfuse_type type;
+        lfuse_precision precision;
+        const lfuse__solver *solver;
+    } rows[] = {{LFUSE_F16, LFUSE_PRECISION_FULL, &lfuse__wgmma}, {LFUSE_F32, LFUSE_PRECISION_F32X3, &lfuse__f32x3}};
+    lfuse__facts facts = facts_of(LFUSE__PRODUCTS_TUNED);
+    lfuse__kernel_class c, all[LFUSE__MATMUL_CLASSES];
+    facts.tensor_cores = facts.wgmma = true;
+    facts.dynamic_local_bytes = 226 * 1024, facts.tensor_map = some_map;
+    facts = with_little_local(&facts);
+    for (int i = 0; i < 2; i++) {
+        int found = 0;
+        class_of(&c, rows[i].type);
+        c.product.precision = rows[i].precision;
+        OK(choose(&facts, (int64_t[]){4096, 4096, 4096}, false, &c));
+        ck_assert_ptr_eq(c.product.solver, rows[i].solver);
+        ck_assert_int_eq(c.product.occupancy, 2);
+        ck_assert_uint_le(lfuse__family_local_bytes(&c), facts.dynamic_local_bytes);
+        class_of(&c, rows[i].type);
+        c.product.precision = rows[i].precision;
+        const int count = lfuse__matmul_classes(&facts, few, many, &c, all);
+        for (int j = 0; j < count; j++) {
+            found += all[j].product.solver == rows[i].solver;
+            ck_assert_uint_le(lfuse__family_local_bytes(&all[j]), facts.dynamic_local_bytes);
+        }
+        ck_assert_int_gt(found, 0);
+    }
 }
 
 /* A plan that does not know the sizes has the kernels of both, and room for more. */
@@ -444,7 +479,7 @@ TEST(warpgroups_of_any_size)
     lfuse__facts facts = facts_of(LFUSE__PRODUCTS_TUNED);
     int of_each[3] = {0, 0, 0};
     facts.tensor_cores = facts.wgmma = true;
-    facts.dynamic_local_bytes = 227 * 1024, facts.tensor_map = some_map;
+    facts.dynamic_local_bytes = 226 * 1024, facts.tensor_map = some_map;
     class_of(&c, LFUSE_F16);
     const int count = lfuse__matmul_classes(&facts, few, many, &c, all);
     ck_assert_int_lt(count, LFUSE__MATMUL_CLASSES);

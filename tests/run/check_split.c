@@ -11,7 +11,7 @@ static void open_warpgroups(void)
     lfuse__stub.addresses = lfuse__stub.gpu = lfuse__stub.tensor_cores = lfuse__stub.wgmma = true;
     lfuse__stub.vector_lanes = false;
     lfuse__stub.simd = 32, lfuse__stub.max_group = 1024, lfuse__stub.compute_units = 1;
-    lfuse__stub.dynamic_local_bytes = 227 * 1024;
+    lfuse__stub.dynamic_local_bytes = 226 * 1024;
     reopen_stub();
 }
 
