@@ -75,11 +75,11 @@ static void put_load(const void *context, int operand, int indent)
 
 /*
  * Returns how many rows of A, or columns of B, a group has. Across, wide bands are read in whole lines of the cache;
- * narrow ones are more groups, which small products have too few of.
+ * narrow ones are more groups, which small products have too few of, and their words are still whole sectors.
  */
 static int band(const lfuse__product_class *p, int operand)
 {
-    enum { ALONG = 8, WIDE = 32, NARROW = 8, LARGE = 128 /* columns of the tiles of large products */ };
+    enum { ALONG = 8, WIDE = 32, NARROW = 16, LARGE = 128 /* columns of the tiles of large products */ };
 
     if (lfuse__is_k_contiguous(p, operand)) return ALONG;
     return p->columns >= LARGE ? WIDE : NARROW;
