@@ -73,10 +73,13 @@ static void choose(differentiated *x)
     for (int i = 0; i < x->outputs && x->nwrt < MOST_VALUES; i++) x->wrt[x->nwrt++] = x->y[i];
 }
 
-/* What every floating type holds: multiples of 1/64 up to 3, and whole numbers up to 128, which indices are anyway. */
+/*
+ * What every floating type holds: multiples of 1/64 up to 3 with as many bits as e5m2 has, the fewest, and whole numbers
+ * up to 128, which indices are anyway.
+ */
 static double representable(lfuse_type type, double v)
 {
-    if (lfuse__is_floating(type)) return fmax(-3, fmin(3, rint(64 * v) / 64));
+    if (lfuse__is_floating(type)) return lfuse__narrow_round(LFUSE_E5M2, fmax(-3, fmin(3, rint(64 * v) / 64)));
     return fabs(v) <= 128 ? v : fmod(v, 8);
 }
 
