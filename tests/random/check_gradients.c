@@ -74,8 +74,8 @@ static void choose(differentiated *x)
 }
 
 /*
- * What every floating type holds: multiples of 1/64 up to 3 with as many bits as e5m2 has, the fewest, and whole numbers
- * up to 128, which indices are anyway.
+ * What every floating type holds: multiples of 1/64 up to 3 with as many bits as e5m2 has, the fewest, and whole
+ * numbers up to 128, which indices are anyway.
  */
 static double representable(lfuse_type type, double v)
 {
