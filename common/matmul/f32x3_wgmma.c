@@ -86,7 +86,7 @@ static const char *declines(const lfuse__facts *facts, const lfuse__matmul_desc 
 static const lfuse__tile_shape shapes[] = {
     {128, 128, LFUSE__WGMMA_DEPTH, 2, 32, 1, 2, 1, 300, 600},
     {128, 64, LFUSE__WGMMA_DEPTH, 2, 16, 1, 3, 1, 300, 400},
-    {64, 128, 16, 2, 32, 1, 2, 2, 300, 520},
+    {64, 128, 16, 2, 32, 1, 2, 2, 300, 470},
 };
 
 static const lfuse__tile_traits traits = {

@@ -65,6 +65,7 @@ static void put_operand(const void *context, int place, int indent)
         {"STAGE", .number = width * p->depth * 2}, {"CHUNKS", .number = chunks},
         {"COPIER", .word = copiers ? "(item % 128)" : "item"}, {"COPIERS", .number = copiers ? copiers : t->threads},
         {"TILE", .word = copiers ? "stages" : "tile"}, {"SLOW_STAGE", .word = copiers ? stage.text : first_stage.text},
+        {"COPY16", .word = p->solver->tile->blocks ? "ASYNC_COPY16_PAST" : "ASYNC_COPY16"},
         {"LDMATRIX", .number = !p->solver->tile->blocks},
         {"BLOCKS_OF_LINES", .number = blocks}, {"LINE", .number = blocks ? BANKS : chunks * 16},
         {"SPAN", .number = chunks < bank_chunks ? bank_chunks / chunks : 1},

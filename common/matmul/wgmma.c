@@ -111,7 +111,7 @@ static const lfuse__tile_shape shapes[] = {
     {128, 128, DEPTH, 2, 32, 1, 1, 2, 900, 1210},
     {256, 128, DEPTH, 2, 32, 1, 2, 1, 330, 1700},
     {64, 128, DEPTH, 2, 32, 1, 2, 2, 550, 1080},
-    {128, 128, DEPTH / 2, 2, 32, 1, 2, 2, 600, 1310},
+    {128, 128, DEPTH / 2, 2, 32, 1, 2, 2, 600, 1200},
 };
 
 static const lfuse__tile_traits traits = {
