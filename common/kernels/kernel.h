@@ -125,8 +125,8 @@ typedef struct lfuse__product_class {
     /* What solvers are chosen by; no part of the text, which follows from the solver and the body. */
     lfuse_precision precision; /* FULL; F32X3: operands may be split */
     bool frozen[2];     /* A, or B, is in memory and the same in all runs of an instance */
-    int epilogue_work;  /* simple operations for an element of a body with several stores; else 0 */
-    int epilogue_bytes; /* that such a body loads and stores for an element, but for one store */
+    int epilogue_work;  /* simple operations of the body for an element */
+    int epilogue_bytes; /* that a body with several stores loads and stores for an element, but for one store; else 0 */
 } lfuse__product_class;
 
 /* What a kernel between the small products of Strassen's algorithm reads and writes: strassen.h. */

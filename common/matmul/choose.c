@@ -25,13 +25,14 @@ double lfuse__product_work(const lfuse__kernel_class *c)
     return work;
 }
 
-/* What an element of an epilogue with several stores takes. */
+/* What an element of the epilogue takes. */
 static void describe_epilogue(lfuse__kernel_class *c)
 {
     int i, bytes = 0;
 
-    for (i = LFUSE__PRODUCT_OWN; i < c->noperands; i++) bytes += (int)lfuse__type_bytes(c->operands[i].type);
     c->product.epilogue_work = (int)lfuse__product_work(c);
+    if (c->body->nstores <= 1 || c->naxes) return;
+    for (i = LFUSE__PRODUCT_OWN; i < c->noperands; i++) bytes += (int)lfuse__type_bytes(c->operands[i].type);
     c->product.epilogue_bytes = bytes - (int)lfuse__type_bytes(c->product.sum);
 }
 
@@ -41,7 +42,7 @@ static void complete(lfuse__kernel_class *c)
     c->product.column_sums = !c->naxes ? 0 : c->body->ninstr > LFUSE__TILES_SHORT ? 2 : 1;
     c->product.sum = lfuse__register_type(c->operands[LFUSE__PRODUCT_A].type);
     c->rank = 2;
-    if (c->body->nstores > 1 && !c->naxes) describe_epilogue(c);
+    describe_epilogue(c);
 }
 
 static lfuse__matmul_desc desc_of(const lfuse__kernel_class *c)

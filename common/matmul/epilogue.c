@@ -175,25 +175,46 @@ static void put_in_place(const lfuse__tiles *t, int indent)
     lfuse__put(t->t.out, indent, "PUTV_%s(tile, ((done + w) * %d + place) * %d, sum_);", t->sum, t->places, t->vector);
 }
 
+void lfuse__tiles_put_loads(const lfuse__tiles *t, int indent, int vectors,
+                            void (*place)(const lfuse__tiles *t, int indent))
+{
+    lfuse__strbuf *out = t->t.out;
+    put_arrays(t, indent, vectors);
+    lfuse__put(out, 0, "#pragma unroll");
+    lfuse__put(out, indent, "for (int w = 0; w < %d; w++) {", vectors);
+    place(t, indent + 1);
+    for (int j = LFUSE__PRODUCT_OWN; j < t->t.k->noperands; j++)
+        if (t->t.loaded[j]) put_load(t, indent + 1, j);
+    lfuse__put(out, indent, "}");
+}
+
+void lfuse__tiles_put_bodies(const lfuse__tiles *t, int indent, int vectors,
+                             void (*place)(const lfuse__tiles *t, int indent),
+                             void (*sums)(const lfuse__tiles *t, int indent))
+{
+    const bool in_local = sums == sums_in_local;
+    lfuse__strbuf *out = t->t.out;
+    lfuse__put(out, 0, "#pragma unroll");
+    lfuse__put(out, indent, "for (int w = 0; w < %d; w++) {", vectors);
+    if (t->p->column_sums) place(t, indent + 1);
+    sums(t, indent + 1);
+    put_body(t, indent + 1, in_local ? NULL : "(pass + w)");
+    if (in_local && t->p->column_sums) put_in_place(t, indent + 1);
+    lfuse__put(out, indent, "}");
+    lfuse__put(out, 0, "#pragma unroll");
+    lfuse__put(out, indent, "for (int w = 0; w < %d; w++) {", vectors);
+    place(t, indent + 1);
+    for (int j = LFUSE__PRODUCT_OWN; j < t->t.k->noperands; j++)
+        if (t->t.stored[j]) put_store(t, indent + 1, j);
+    lfuse__put(out, indent, "}");
+}
+
 void lfuse__tiles_put_vectors(const lfuse__tiles *t, int indent, int vectors,
                               void (*place)(const lfuse__tiles *t, int indent),
                               void (*sums)(const lfuse__tiles *t, int indent))
 {
-    lfuse__strbuf *out = t->t.out;
-    put_arrays(t, indent, vectors);
-    for (int step = 0; step < 3; step++) {
-        lfuse__put(out, 0, "#pragma unroll");
-        lfuse__put(out, indent, "for (int w = 0; w < %d; w++) {", vectors);
-        if (step != 1 || t->p->column_sums) place(t, indent + 1);
-        if (step == 1) sums(t, indent + 1);
-        if (step == 1) put_body(t, indent + 1, sums == sums_in_local ? NULL : "(pass + w)");
-        if (step == 1 && sums == sums_in_local && t->p->column_sums) put_in_place(t, indent + 1);
-        for (int j = LFUSE__PRODUCT_OWN; j < t->t.k->noperands; j++) {
-            if (step == 0 && t->t.loaded[j]) put_load(t, indent + 1, j);
-            if (step == 2 && t->t.stored[j]) put_store(t, indent + 1, j);
-        }
-        lfuse__put(out, indent, "}");
-    }
+    lfuse__tiles_put_loads(t, indent, vectors, place);
+    lfuse__tiles_put_bodies(t, indent, vectors, place, sums);
 }
 
 /* ---- sums that are in the registers of their work-items ---- */
@@ -258,8 +279,11 @@ static int at_a_time(const lfuse__tiles *t, int all)
     return all < most ? all : most;
 }
 
-/* On a unit that a group has to itself, instructions that are not in its cache are waited for. */
-bool lfuse__tiles_is_short(const lfuse__tiles *t)
+/*
+ * Returns whether the body is written once for each vector. On a unit that a group has to itself, instructions that are
+ * not in its cache are waited for.
+ */
+static bool is_short(const lfuse__tiles *t)
 {
     const int most_alone = 12;
     return t->t.k->body->ninstr <= LFUSE__TILES_SHORT && (!is_alone(t) || lfuse__product_work(t->t.k) <= most_alone);
@@ -303,7 +327,7 @@ static void put_long(const lfuse__tiles *t, int indent, int all)
  */
 void lfuse__tiles_put_epilogue(const lfuse__tiles *t, int indent)
 {
-    void (*put)(const lfuse__tiles *t, int indent, int all) = lfuse__tiles_is_short(t) ? put_short : put_long;
+    void (*put)(const lfuse__tiles *t, int indent, int all) = is_short(t) ? put_short : put_long;
     const int all = t->p->item_rows * t->p->item_columns / t->vector;
     lfuse__tiles whole = *t;
     if (!is_alone(t) || t->p->column_sums) {

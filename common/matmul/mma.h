@@ -30,12 +30,10 @@ void lfuse__mma_put_text(const lfuse__tiles *t, int indent, const char *name, co
 
 /*
  * wgmma.c: the matrix descriptor of A or B but for the address, a number; what is added to it for the next step along
- * k; functions of the traits. A warpgroup has item_rows / 2 blocks of 64 rows, its warps 16 rows of each.
+ * k. A warpgroup has item_rows / 2 blocks of 64 rows, its warps 16 rows of each.
  */
 lfuse__expr lfuse__wgmma_descriptor(const lfuse__product_class *p, int operand);
 int lfuse__wgmma_step(const lfuse__product_class *p, int operand);
-void lfuse__wgmma_put_corner(const lfuse__tiles *t, int indent, const char *place);
-void lfuse__wgmma_put_place(const lfuse__tiles *t, int indent, const char *number);
 
 /*
  * pipeline.c: kernels of text/gemm_pipeline.k, whose groups have a warpgroup more than their tiles, which copies.
@@ -46,6 +44,7 @@ void lfuse__wgmma_put_place(const lfuse__tiles *t, int indent, const char *numbe
  *   - put_pipeline puts one. `running` is a parameter of the text; `parts` its places but for those that all of them
  *     have, which end with a name of NULL.
  *   - pipeline_local is a function of the traits: what the epilogue has, as the loop over k-tiles goes on behind it.
+ *     So are put_corner and put_place: a work-item has vectors of the epilogue, whose sums are not its own.
  *   - pipeline_is_pingpong returns whether each warpgroup has tiles of its own.
  *   - pipeline_bytes returns the bytes of local memory that a launch asks for.
  *   - pipeline_launch sets the groups of a launch, whose words lfuse__tiles_pack has set: they stay on their units,
@@ -57,6 +56,8 @@ bool lfuse__pipeline_runs(const lfuse__product_class *p, const lfuse__facts *fac
 void lfuse__put_pipeline(const lfuse__tiles *t, const char *name, bool running, const lfuse__text_place *parts);
 bool lfuse__pipeline_is_pingpong(const lfuse__product_class *p);
 int lfuse__pipeline_local(const lfuse__product_class *p);
+void lfuse__pipeline_put_corner(const lfuse__tiles *t, int indent, const char *place);
+void lfuse__pipeline_put_place(const lfuse__tiles *t, int indent, const char *number);
 unsigned lfuse__pipeline_bytes(const lfuse__product_class *p);
 lfuse_status lfuse__pipeline_launch(const lfuse__kernel_class *c, const lfuse__facts *facts, const lfuse__geometry *g,
                                     lfuse__packed *packed);

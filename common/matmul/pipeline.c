@@ -4,9 +4,14 @@
 #include "common/matmul/mma.h"
 
 #include "common/kernels/text/gemm_pipeline.k.h"
+#include "common/kernels/text/gemm_pipeline_end.k.h"
 
 enum {
-    EPILOGUE_VECTORS = 8,             /* of each work-item, in local memory, where the epilogue is long */
+    MOST_VECTORS = 8, FEW_VECTORS = 4, /* of each work-item, that go through the epilogue together; of small tiles */
+    TEAM = 32, TEAM_ROWS = 8,         /* work-items that exchange sums; rows that they have together */
+    LONG = 12,                        /* operations of a body whose epilogues pause, */
+    PAUSES = 200,                     /* nanoseconds of all its passes for each k-tile */
+    MOST_PARTS = 16,                  /* places of the text that a solver fills in, and the epilogue */
     REGISTERS = 65536,                /* of a unit; a work-item has a multiple of UNIT */
     UNIT = 8,
     FEW = 24, FEW_WHERE_SLOW = 40,    /* of a work-item that copies */
@@ -39,18 +44,24 @@ bool lfuse__pipeline_is_pingpong(const lfuse__product_class *p)
     return !lfuse__pipeline_is_small(p) && lfuse__tiles_threads(p) == LFUSE__WARPGROUP;
 }
 
-/* Of small tiles the epilogue has the stages. */
+/* Returns the vectors of a work-item that go through the epilogue together. */
+static int vectors_of(const lfuse__product_class *p)
+{
+    const int of_row = p->columns * TEAM_ROWS / TEAM / lfuse__tiles_vector(p);
+    const int most = lfuse__pipeline_is_small(p) ? FEW_VECTORS : MOST_VECTORS;
+
+    return of_row < most ? of_row : most;
+}
+
 int lfuse__pipeline_local(const lfuse__product_class *p)
 {
-    if (lfuse__pipeline_is_small(p)) return stages(p) / (int)lfuse__type_bytes(p->sum);
-    return lfuse__tiles_threads(p) * EPILOGUE_VECTORS * lfuse__tiles_vector(p);
+    return lfuse__tiles_threads(p) * vectors_of(p) * lfuse__tiles_vector(p);
 }
 
 unsigned lfuse__pipeline_bytes(const lfuse__product_class *p)
 {
-    const int epilogues = lfuse__pipeline_is_small(p) ? 0 : lfuse__pipeline_is_pingpong(p) ? 2 : 1;
-    const int epilogue = lfuse__pipeline_local(p) * epilogues * (int)lfuse__type_bytes(p->sum);
-    return (unsigned)(stages(p) + epilogue);
+    const int epilogues = lfuse__pipeline_is_pingpong(p) ? 2 : 1;
+    return (unsigned)(stages(p) + lfuse__pipeline_local(p) * epilogues * (int)lfuse__type_bytes(p->sum));
 }
 
 bool lfuse__pipeline_has_room(const lfuse__facts *facts)
@@ -86,13 +97,95 @@ static int many(const lfuse__product_class *p, int few)
     return (each * (groups + 1) - few) / groups / UNIT * UNIT;
 }
 
+/* ---- the epilogue ---- */
+
+/* Returns how many columns of TEAM_ROWS rows vectors_of() vectors of a team are. */
+static int width_of(const lfuse__product_class *p)
+{
+    return vectors_of(p) * lfuse__tiles_vector(p) * TEAM / TEAM_ROWS;
+}
+
+/* A row of such columns is that many work-items' vectors. */
+static int across_of(const lfuse__product_class *p)
+{
+    return width_of(p) / lfuse__tiles_vector(p);
+}
+
+void lfuse__pipeline_put_corner(const lfuse__tiles *t, int indent, const char *place)
+{
+    const int across = across_of(t->p);
+
+    lfuse__put(t->t.out, indent, "const u32 y = %s / %d * %d + %s / %d %% 4 * 16 + %s %% %d / %d;", place,
+               LFUSE__WARPGROUP, lfuse__mma_warp_rows(t->p) * 4, place, TEAM, place, TEAM, across);
+    lfuse__put(t->t.out, indent, "const u32 x = %s %% %d * %d;", place, across, t->vector);
+}
+
+void lfuse__pipeline_put_place(const lfuse__tiles *t, int indent, const char *number)
+{
+    const int each = vectors_of(t->p), of_rows = t->p->columns / width_of(t->p) * each; /* vectors */
+
+    lfuse__put(t->t.out, indent, "const u32 g = %s;", number);
+    lfuse__put(t->t.out, indent, "const u32 row = a0 + g / %d * %d + g / %d %% 2 * %d + g %% %d * %d + y;", 2 * of_rows,
+               LFUSE__WGMMA_ROWS, of_rows, TEAM_ROWS, each, TEAM / across_of(t->p));
+    lfuse__put(t->t.out, indent, "const u32 column = b0 + g / %d %% %d * %d + x;", each, of_rows / each,
+               width_of(t->p));
+}
+
+static void put_place(const lfuse__tiles *t, int indent)
+{
+    lfuse__pipeline_put_place(t, indent, lfuse__expression("pass * %d + w", vectors_of(t->p)).text);
+}
+
+/* The vectors of a pass, as the team has exchanged them. */
+static void put_sums(const lfuse__tiles *t, int indent)
+{
+    const int across = across_of(t->p);
+
+    lfuse__put(t->t.out, indent, "const u32 line_ = w * %d + lane / %d;", TEAM / across, across);
+    lfuse__put(t->t.out, indent, "S_%s v_[%d];", t->sum, t->vector);
+    lfuse__put(t->t.out, indent, "GETV_%s(v_, own, line_ * %d + (lane %% %d * %d ^ line_ %% 4 * 8));", t->sum,
+               width_of(t->p), across, t->vector);
+}
+
+/* Parts of text/gemm_pipeline_end.k. */
+enum { LOADS, BODIES, LOADS_OF_WHOLE, BODIES_OF_WHOLE };
+
+static void put_part(const void *context, int part, int indent)
+{
+    lfuse__tiles t = *(const lfuse__tiles *)context;
+
+    t.whole = part >= LOADS_OF_WHOLE;
+    if (part == LOADS || part == LOADS_OF_WHOLE) lfuse__tiles_put_loads(&t, indent, vectors_of(t.p), put_place);
+    else lfuse__tiles_put_bodies(&t, indent, vectors_of(t.p), put_place, put_sums);
+}
+
+static void put_end(const void *context, int which, int indent)
+{
+    static const lfuse__text_place parts[] = {
+        {"LOADS", put_part, LOADS}, {"BODIES", put_part, BODIES}, {"LOADS_OF_WHOLE", put_part, LOADS_OF_WHOLE},
+        {"BODIES_OF_WHOLE", put_part, BODIES_OF_WHOLE}, {NULL, NULL, 0},
+    };
+    const lfuse__tiles *t = context;
+    const lfuse__product_class *p = t->p;
+    const int passes = p->item_rows * p->item_columns * 4 / width_of(p), work = (int)lfuse__product_work(t->t.k);
+    const lfuse__parameter own[] = {
+        {"WIDTH", .number = width_of(p)}, {"SIDES", .number = p->columns / width_of(p)},
+        {"PACED", .number = lfuse__pipeline_is_pingpong(p) && work > LONG}, {"NS", .number = PAUSES / passes},
+        {"WORK", .number = work}, {"PASSES", .number = passes}, {NULL},
+    };
+
+    (void)which;
+    lfuse__mma_put_text(t, indent, "", lfuse__text_gemm_pipeline_end, own, parts);
+}
+
+/* ---- the kernel ---- */
+
 void lfuse__put_pipeline(const lfuse__tiles *t, const char *name, bool running, const lfuse__text_place *parts)
 {
     const lfuse__product_class *p = t->p;
     const lfuse__expr descriptor_a = lfuse__wgmma_descriptor(p, LFUSE__PRODUCT_A);
     const lfuse__expr descriptor_b = lfuse__wgmma_descriptor(p, LFUSE__PRODUCT_B);
-    const bool slow = p->solver->tile->copiers > 0, small = lfuse__pipeline_is_small(p);
-    const bool pingpong = lfuse__pipeline_is_pingpong(p);
+    const bool slow = p->solver->tile->copiers > 0, pingpong = lfuse__pipeline_is_pingpong(p);
     const int few = slow ? FEW_WHERE_SLOW : FEW;
     const lfuse__parameter own[] = {
         {"MAPS", .number = p->solver->tile->maps}, {"STAGE", .number = stage(p)},
@@ -104,12 +197,13 @@ void lfuse__put_pipeline(const lfuse__tiles *t, const char *name, bool running, 
         {"RUNNING", .number = running}, {"SLOW", .number = slow}, {"FEW", .number = few},
         {"BATCHED", .number = p->batched}, {"BATCH", .number = t->l.batch},
         {"MANY", .number = many(p, few)},
-        {"STAGED", .number = small && !lfuse__tiles_is_short(t)},
-        {"EPILOGUE_AT", .number = small ? 0 : stages(p) / 4},
-        {"OWN_TILE", .number = pingpong ? lfuse__pipeline_local(p) : 0}, {NULL},
+        {"EPILOGUE_AT", .number = stages(p) / 4}, {"OWN_TILE", .number = pingpong ? lfuse__pipeline_local(p) : 0},
+        {"OWN", .number = TEAM_ROWS * width_of(p)}, {NULL},
     };
+    lfuse__text_place places[MOST_PARTS] = {{"EPILOGUE", put_end, 0}};
 
-    lfuse__mma_put_text(t, 0, name, lfuse__text_gemm_pipeline, own, parts);
+    for (int i = 0; parts[i].name && i < MOST_PARTS - 2; i++) places[i + 1] = parts[i];
+    lfuse__mma_put_text(t, 0, name, lfuse__text_gemm_pipeline, own, places);
 }
 
 lfuse_status lfuse__pipeline_launch(const lfuse__kernel_class *c, const lfuse__facts *facts, const lfuse__geometry *g,

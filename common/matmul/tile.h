@@ -193,20 +193,23 @@ void lfuse__tiles_put_sums(const void *t, int which, int indent);
 /*
  * epilogue.c: what becomes of the accumulators.
  *   - put_vectors puts the epilogue of `vectors` vectors, w = 0 ...: `place` declares row and column, `sums` the vector
- *     v_.
+ *     v_. It is put_loads, what the epilogue reads of memory, and behind it in the same block put_bodies.
  *   - put_epilogue puts the epilogue of all of a work-item's accumulators.
- *   - is_short returns whether its body is written once for each vector; else it takes local memory.
  *   - put_fold puts the body of a kernel that adds up the parts of k, and goes through the epilogue.
  */
 enum {
     LFUSE__TILES_SHORT = 24,   /* bodies of so many instructions are written once for each vector; longer ones loop */
     LFUSE__TILES_AT_A_TIME = 4 /* vectors that such a loop loads together */
 };
+void lfuse__tiles_put_loads(const lfuse__tiles *t, int indent, int vectors,
+                            void (*place)(const lfuse__tiles *t, int indent));
+void lfuse__tiles_put_bodies(const lfuse__tiles *t, int indent, int vectors,
+                             void (*place)(const lfuse__tiles *t, int indent),
+                             void (*sums)(const lfuse__tiles *t, int indent));
 void lfuse__tiles_put_vectors(const lfuse__tiles *t, int indent, int vectors,
                               void (*place)(const lfuse__tiles *t, int indent),
                               void (*sums)(const lfuse__tiles *t, int indent));
 void lfuse__tiles_put_epilogue(const lfuse__tiles *t, int indent);
-bool lfuse__tiles_is_short(const lfuse__tiles *t);
 void lfuse__tiles_put_fold(const lfuse__tiles *t);
 
 /*

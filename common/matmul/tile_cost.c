@@ -66,7 +66,7 @@ typedef struct tile_model {
     int residents;        /* the columns of the table, for this device */
     double wait, rate;
     double lanes;         /* multiply-adds of a compute unit in a cycle */
-    int work, bytes;      /* of an epilogue with several stores, for an element; 0: it has one */
+    int work, bytes;      /* of the epilogue, for an element; bytes are 0 where it has one store */
     double each;          /* elements of a work-item in the epilogue */
     int threads;          /* work-items of a group */
 } tile_model;
@@ -170,10 +170,11 @@ static double slices_time(const tile_model *k, double beside)
 static const double most_slower = 1.25;
 
 /*
- * Returns the cycles of an epilogue with several stores, of `beside` groups of a compute unit: what a work-item takes
- * for one sum after the other; at least what the unit computes and moves. A division or a root has branches, so that a
- * compiler lets none begin before the one in front of it has ended. Few work-items have too few loads on their way to
- * use all of the memory's rate; of very few, what one takes is the larger part.
+ * Returns the cycles of an epilogue of `beside` groups of a compute unit. With several stores that is what a work-item
+ * takes for one sum after the other; at least what the unit computes and moves. A division or a root has branches, so
+ * that a compiler lets none begin before the one in front of it has ended. Few work-items have too few loads on their
+ * way to use all of the memory's rate; of very few, what one takes is the larger part. With one store it is what the
+ * unit computes where the sums take little, on tensor cores (an H100, with gelu); elsewhere it is in the rates.
  */
 static double epilogue_time(const tile_model *k, double beside)
 {
@@ -183,7 +184,7 @@ static double epilogue_time(const tile_model *k, double beside)
     const double slower = fmin(fmax(1, c->items / (beside * k->threads)), most_slower);
     const double moved = all * k->bytes / k->costs.bytes * slower;
 
-    if (!k->bytes) return 0;
+    if (!k->bytes) return k->tile->tensor_cores ? all * k->work / k->lanes : 0;
     return fmax(one, fmax(all * k->work * c->instructions / k->lanes, moved));
 }
 

@@ -33,14 +33,14 @@ int lfuse__wgmma_step(const lfuse__product_class *p, int operand)
     return bytes / 16;
 }
 
-void lfuse__wgmma_put_corner(const lfuse__tiles *t, int indent, const char *place)
+static void put_corner(const lfuse__tiles *t, int indent, const char *place)
 {
     lfuse__put(t->t.out, indent, "const u32 y = %s / 128 * %d + %s / 32 %% 4 * 16 + %s %% 32 / 4;", place,
                lfuse__mma_warp_rows(t->p) * 4, place, place);
     lfuse__put(t->t.out, indent, "const u32 x = %s %% 2 * 8 + %s %% 4 / 2 * 4;", place, place);
 }
 
-void lfuse__wgmma_put_place(const lfuse__tiles *t, int indent, const char *number)
+static void put_place(const lfuse__tiles *t, int indent, const char *number)
 {
     const int across = t->p->columns / LFUSE__MMA_STEP;
     lfuse__put(t->t.out, indent, "const u32 g = %s;", number);
@@ -117,7 +117,7 @@ static const lfuse__tile_shape shapes[] = {
 static const lfuse__tile_traits traits = {
     .shapes = shapes, .nshapes = sizeof shapes / sizeof *shapes, .chunk = LFUSE__MMA_CHUNK, .tensor_cores = true,
     .spare_stages = 1, .blocks = true,
-    .local = local, .put_corner = lfuse__wgmma_put_corner, .put_place = lfuse__wgmma_put_place,
+    .local = local, .put_corner = put_corner, .put_place = put_place,
     .put_kernel = put_kernel,
 };
 
