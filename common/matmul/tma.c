@@ -15,6 +15,14 @@
 /* Parts of text/gemm_tma.k. */
 enum { EARLY, SOURCES, COPY, MULTIPLY, MULTIPLY_REST, NOTHING };
 
+/* The matrix of an operand's map. An operand that all products of a batch share has one. */
+static lfuse__expr matrix_of(const lfuse__tiles *t, int operand)
+{
+    const int apart = t->l.apart[operand];
+
+    return apart < 0 ? lfuse__expression("0") : lfuse__expression("(W(%d) ? (u32)matrix : 0)", apart);
+}
+
 static void put_part(const void *context, int part, int indent)
 {
     const lfuse__tiles *t = context;
@@ -22,7 +30,9 @@ static void put_part(const void *context, int part, int indent)
     const lfuse__expr shape =
         lfuse__expression("%s_%d", lfuse__memory_word(t->t.k->operands[LFUSE__PRODUCT_A].type), p->columns);
     const int half = p->depth / LFUSE__MMA_STEP / 2;
+    const lfuse__expr of_a = matrix_of(t, LFUSE__PRODUCT_A), of_b = matrix_of(t, LFUSE__PRODUCT_B);
     const lfuse__parameter own[] = {
+        {"MATRIX_A", .word = of_a.text}, {"MATRIX_B", .word = of_b.text},
         {"PART_EARLY", .number = part == EARLY}, {"PART_SOURCES", .number = part == SOURCES},
         {"PART_COPY", .number = part == COPY},
         {"PART_MULTIPLY", .number = part == MULTIPLY || part == MULTIPLY_REST},
@@ -55,9 +65,13 @@ static lfuse_status make_map(const lfuse__kernel_class *c, const lfuse__facts *f
     const bool along = lfuse__is_k_contiguous(p, operand);
     const uint64_t outer = (uint64_t)g->extents[operand], k = (uint64_t)g->extents[2];
     const int width = operand == LFUSE__PRODUCT_A ? p->rows : p->columns;
+    const uint64_t apart = (uint64_t)g->strides[operand][0] * 2;
+    const bool shared = !p->batched || g->strides[operand][LFUSE__PRODUCT_BATCH] == 0;
     const lfuse__tensor_boxes of = {
         .address = g->addresses[operand], .line = along ? k : outer, .lines = along ? outer : k,
-        .apart = (uint64_t)g->strides[operand][0] * 2, .box_lines = (unsigned)(along ? width : p->depth),
+        .apart = apart, .box_lines = (unsigned)(along ? width : p->depth),
+        .matrices = shared ? 1 : (uint64_t)lfuse__product_batch(c, g),
+        .matrix_apart = shared ? apart : (uint64_t)g->strides[operand][LFUSE__PRODUCT_BATCH] * 2,
     };
 
     return facts->tensor_map(facts->maps_of, &of, map, made);
@@ -99,7 +113,7 @@ static bool cost(const lfuse__product_class *p, const lfuse__facts *facts, const
 
     if (!lfuse__pipeline_is_pingpong(p)) {
         if (!lfuse__tile_cost(p, facts, extents, c)) return false;
-        c->time += stored * (double)lfuse__ceil_div(c->down * c->across, lfuse__units(facts));
+        c->time += stored * (double)lfuse__ceil_div(c->down * c->across * c->matrices, lfuse__units(facts));
         return true;
     }
     plain.epilogue_work = plain.epilogue_bytes = 0;
@@ -114,7 +128,6 @@ static const char *declines(const lfuse__facts *facts, const lfuse__matmul_desc 
 {
     if (!lfuse__pipeline_has_room(facts) || !facts->tensor_map)
         return "the device has no such instructions";
-    if (desc->batched) return "it takes no batches";
     if (desc->column_sums) return "it does not sum columns";
     return lfuse__mma_declines(facts, desc);
 }

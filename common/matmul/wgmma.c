@@ -93,10 +93,10 @@ static bool is_compiled_ahead(int at)
     return lfuse__tile_candidate(&lfuse__wgmma, at, &p) && lfuse__mma_is_small(&p) && p.split != LFUSE__SPLIT_STREAM_K;
 }
 
-/* Stream-K is slower than whole tiles. What is no part and no batch is computed in such wide tiles by lfuse__tma. */
+/* Stream-K is slower than whole tiles. What is no part of k is computed in such wide tiles by lfuse__tma. */
 static bool serves(const lfuse__product_class *p, const int64_t *least, const int64_t *most)
 {
-    if (p->columns == 256 && !p->split && !p->batched && !p->column_sums) return false;
+    if (p->columns == 256 && !p->split) return false;
     return p->split != LFUSE__SPLIT_STREAM_K && lfuse__tile_serves(p, least, most);
 }
 

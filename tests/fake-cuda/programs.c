@@ -118,8 +118,8 @@ CUresult fake_TensorMapEncodeTiled(CUtensorMap *map, CUtensorMapDataType type, c
     ENTER(TensorMapEncodeTiled);
     if (!fake_depth) return CUDA_ERROR_INVALID_CONTEXT;
     (void)type, (void)steps, (void)interleave, (void)promotion, (void)fill;
-    if (rank != 2 || (uintptr_t)address % 16 || !address || strides[0] % 16 || !sizes[0] || !sizes[1] ||
-        box[1] > 256 || swizzle != CU_TENSOR_MAP_SWIZZLE_128B)
+    if (rank != 3 || (uintptr_t)address % 16 || !address || strides[0] % 16 || strides[1] % 16 || !sizes[0] ||
+        !sizes[1] || !sizes[2] || box[1] > 256 || box[2] != 1 || swizzle != CU_TENSOR_MAP_SWIZZLE_128B)
         return CUDA_ERROR_INVALID_VALUE;
     memset(map, 0, sizeof *map);
     memcpy(map, &address, sizeof address);

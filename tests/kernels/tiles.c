@@ -359,6 +359,21 @@ static bool has_unit(const lfuse__facts *facts, int i, const lfuse__matmul_desc 
            (units[i].solver == &lfuse__mma || units[i].little || lfuse__pipeline_has_room(facts));
 }
 
+enum { PRODUCTS = 3 /* of a batch */ };
+
+/*
+ * Two sizes of units[i] are batches, of large products or of small ones by turns, where its solver takes some. Those
+ * for little local memory are none.
+ */
+static bool is_batched(const rig *r, int i, const lfuse__matmul_desc *desc, int at)
+{
+    lfuse__matmul_desc batched = *desc;
+
+    batched.batched = true;
+    if (units[i].little) return false;
+    return at % 2 == 0 && (at / 4 + i) % 2 == 0 && !lfuse__solver_declines(units[i].solver, &r->facts, &batched);
+}
+
 void case_units(rig *r, lfuse_type type)
 {
     static const int64_t sizes[][3] = {{136, 264, 392}, {131, 97, 75}, {40, 72, 80}, {33, 264, 0}};
@@ -371,7 +386,7 @@ void case_units(rig *r, lfuse_type type)
         for (int at = 0; at < 2 * SIZES; at++, turn++) {
             const int64_t *z = sizes[at / 2], parts = at % 2 ? 3 : 0;
             const bool quick = z[1] % 8 == 0;
-            /* A long epilogue of several tiles, which takes the memory of the next one's operands. */
+            /* A long epilogue of several tiles, with the operands of the next one on their way. */
             const bool staged = units[i].little && at == 0;
             char name[LFUSE__MATMUL_CANDIDATE_NAME];
             lfuse__matmul_candidate t;
@@ -385,9 +400,11 @@ void case_units(rig *r, lfuse_type type)
             class_of(&p, type, turn & 1, turn >> 1 & 1, staged ? LONG : (ending)(turn / 2 % ENDINGS));
             p.s.k.product.precision = desc.precision;
             r->facts = facts_of_unit(&facts, i);
-            OK(choose_named(&r->facts, z, &t, &p.s.k));
+            p.s.k.product.batched = is_batched(r, i, &desc, at);
+            OK(choose_named(&r->facts, (int64_t[]){z[0], z[1], z[2], PRODUCTS}, &t, &p.s.k));
             ck_assert_ptr_eq(p.s.k.product.solver, units[i].solver);
             sizes_of(&p, z[0], z[1], z[2], quick ? 8 : 1, at % 3 == 0 ? 8 : 0);
+            if (p.s.k.product.batched) batch_of(&p, PRODUCTS, quick ? 8 : 3);
             p.g.parts = parts;
             if (turn % 2 || staged) r->facts.info.compute_units = 1; /* groups that stay have several tiles */
             run_product(r, &p, true, (uint64_t)turn + 1);

@@ -321,12 +321,12 @@ static lfuse_status some_map(struct lfuse__bdevice *dev, const lfuse__tensor_box
                              uint64_t map[LFUSE__TENSOR_MAP_WORDS], bool *made)
 {
     if (dev) return lfuse__error(LFUSE_ERR_DEVICE, "lost");
-    map[0] = of->address;
+    map[0] = of->address, map[1] = of->matrices, map[2] = of->matrix_apart;
     *made = of->address % 16 == 0;
     return LFUSE_OK;
 }
 
-/* Where there are tensor maps, whole products are copied by them; parts of k, batches and column sums are not. */
+/* Where there are tensor maps, whole products are copied by them; parts of k and column sums are not. */
 TEST(maps)
 {
     lfuse__facts facts = facts_of(LFUSE__PRODUCTS_TUNED);
@@ -361,6 +361,40 @@ TEST(maps)
     class_of(&c, LFUSE_F16);
     OK(choose(&facts, (int64_t[]){256, 256, 65536}, false, &c));
     ck_assert_ptr_ne(c.product.solver, &lfuse__tma);
+}
+
+/* So are batches, whose groups stay for the tiles of all products; an operand that these share is one matrix. */
+TEST(maps_of_batches)
+{
+    lfuse__facts facts = facts_of(LFUSE__PRODUCTS_TUNED);
+    const uint64_t *a, *b;
+    lfuse__product_layout l;
+    lfuse__geometry g;
+    lfuse__packed packed;
+    lfuse__kernel_class c;
+    facts.tensor_cores = facts.wgmma = true;
+    facts.dynamic_local_bytes = 227 * 1024, facts.tensor_map = some_map;
+    class_of(&c, LFUSE_F16);
+    c.product.batched = true;
+    OK(choose(&facts, (int64_t[]){1024, 1024, 1024, 48}, false, &c));
+    ck_assert_ptr_eq(c.product.solver, &lfuse__tma);
+    geometry_of(&g, 1024, 1024, 1024);
+    g.extents[LFUSE__PRODUCT_BATCH] = 48;
+    g.strides[LFUSE__PRODUCT_A][LFUSE__PRODUCT_BATCH] = 1 << 20;
+    g.strides[LFUSE__PRODUCT_B][LFUSE__PRODUCT_BATCH] = 0;
+    OK(lfuse__product_pack(&c, &facts, &g, &packed));
+    lfuse__product_layout_make(&c, &l);
+    a = packed.words + lfuse__tiles_map(&l, LFUSE__PRODUCT_A);
+    b = packed.words + lfuse__tiles_map(&l, LFUSE__PRODUCT_B);
+    ck_assert_uint_eq(packed.words[l.own + LFUSE__TILES_VECTORS] & 3, 3);
+    ck_assert_uint_eq(a[1], 48);
+    ck_assert_uint_eq(a[2], 2 << 20);
+    ck_assert_uint_eq(b[1], 1);
+    ck_assert_uint_eq(b[2] % 16, 0);
+    ck_assert_uint_eq(packed.groups, facts.info.compute_units);
+    g.strides[LFUSE__PRODUCT_A][LFUSE__PRODUCT_BATCH] += 4; /* no whole chunks */
+    OK(lfuse__product_pack(&c, &facts, &g, &packed));
+    ck_assert_uint_eq(packed.words[l.own + LFUSE__TILES_VECTORS] & 3, 0);
 }
 
 /* Products of f32 whose operands may be split are those of f32x3 where they are large, and need a workspace. */

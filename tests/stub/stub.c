@@ -229,8 +229,9 @@ lfuse_status lfuse__stub_tensor_map(lfuse__bdevice *dev, const lfuse__tensor_box
                                     uint64_t map[LFUSE__TENSOR_MAP_WORDS], bool *made)
 {
     (void)dev;
-    *made = of->address % 16 == 0 && of->apart % 16 == 0;
+    *made = of->address % 16 == 0 && of->apart % 16 == 0 && of->matrix_apart % 16 == 0;
     map[0] = of->address, map[1] = of->line, map[2] = of->lines, map[3] = of->apart, map[4] = of->box_lines;
+    map[5] = of->matrices, map[6] = of->matrix_apart;
     return LFUSE_OK;
 }
 
