@@ -14,8 +14,9 @@ libfuse_core_la_SOURCES += \
 # Kernels, and the strings that are made of them.
 kernel_texts = \
 	%reldir%/text/gemm_band.k %reldir%/text/gemm_by_number.k \
-	%reldir%/text/gemm_f32x3.k %reldir%/text/gemm_f32x3_unscaled.k %reldir%/text/gemm_split_f16.k \
-	%reldir%/text/gemm_split_f16_load.k %reldir%/text/gemm_split_f16_operand.k \
+	%reldir%/text/gemm_f32x3.k %reldir%/text/gemm_f32x3_mma.k %reldir%/text/gemm_f32x3_mma_copy.k \
+	%reldir%/text/gemm_f32x3_unscaled.k %reldir%/text/gemm_split_f16.k %reldir%/text/gemm_split_f16_load.k \
+	%reldir%/text/gemm_split_f16_operand.k \
 	%reldir%/text/gemm_cpu.k %reldir%/text/gemm_cpu_block.k %reldir%/text/gemm_cpu_micro.k \
 	%reldir%/text/gemm_cpu_pack.k %reldir%/text/gemm_cpu_transpose.k %reldir%/text/gemm_end.k \
 	%reldir%/text/gemm_mma.k %reldir%/text/gemm_mma_operand.k %reldir%/text/gemm_mma_vectors.k \

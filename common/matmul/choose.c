@@ -237,7 +237,8 @@ static bool is_named(const lfuse__product_class *p, const lfuse__matmul_candidat
     const int split = named->parts == LFUSE__STREAM_K ? LFUSE__SPLIT_STREAM_K : named->parts > 0;
 
     return p->split == split && p->rows == named->rows && p->columns == named->columns && p->depth == named->depth &&
-           p->item_rows == named->item_rows && p->item_columns == named->item_columns && p->slices == named->slices;
+           p->item_rows == named->item_rows && p->item_columns == named->item_columns && p->slices == named->slices &&
+           p->solver->splits_operands == named->splits_operands;
 }
 
 static lfuse_status choose_named(const lfuse__facts *facts, const int64_t *extents,
@@ -294,7 +295,8 @@ static lfuse__matmul_candidate describe(const lfuse__product_class *p, const lfu
 {
     return (lfuse__matmul_candidate){.rows = p->rows, .columns = p->columns, .depth = p->depth,
                                      .item_rows = p->item_rows, .item_columns = p->item_columns, .slices = p->slices,
-                                     .parts = p->split ? c->parts : 0, .time = c->time};
+                                     .parts = p->split ? c->parts : 0,
+                                     .splits_operands = p->solver->splits_operands, .time = c->time};
 }
 
 /* Inserts it by its time; where the list is full, the slowest is dropped. */
@@ -335,19 +337,21 @@ int lfuse__matmul_candidates(const lfuse__facts *facts, const int64_t *extents, 
 
 void lfuse__matmul_candidate_print(const lfuse__matmul_candidate *c, char name[LFUSE__MATMUL_CANDIDATE_NAME])
 {
-    snprintf(name, LFUSE__MATMUL_CANDIDATE_NAME, "%dx%dx%d:%dx%d:%d:%d", c->rows, c->columns, c->depth, c->item_rows,
-             c->item_columns, c->slices, c->parts);
+    snprintf(name, LFUSE__MATMUL_CANDIDATE_NAME, "%dx%dx%d:%dx%d:%d:%d%s", c->rows, c->columns, c->depth, c->item_rows,
+             c->item_columns, c->slices, c->parts, c->splits_operands ? ":2" : "");
 }
 
 bool lfuse__matmul_candidate_parse(const char *name, lfuse__matmul_candidate *c)
 {
     char again[LFUSE__MATMUL_CANDIDATE_NAME];
+    int fields, words;
 
     memset(c, 0, sizeof *c);
     if (strlen(name) >= sizeof again) return false; /* so that no number overflows unseen */
-    if (sscanf(name, "%9dx%9dx%9d:%9dx%9d:%9d:%9d", &c->rows, &c->columns, &c->depth, &c->item_rows, &c->item_columns,
-               &c->slices, &c->parts) != 7)
-        return false;
+    fields = sscanf(name, "%9dx%9dx%9d:%9dx%9d:%9d:%9d:%9d", &c->rows, &c->columns, &c->depth, &c->item_rows,
+                    &c->item_columns, &c->slices, &c->parts, &words);
+    if (fields < 7) return false;
+    c->splits_operands = fields > 7;
     lfuse__matmul_candidate_print(c, again);
     return !strcmp(name, again);
 }

@@ -135,6 +135,9 @@ void lfuse__f32x3_put_unscaled(const void *context, int which, int indent)
                                                        : "LOAD_f32(first_b, (i64)l * (i64)W(%d) + column)", t->l.ldb);
     const lfuse__parameter parameters[] = {
         {"SUMS", .number = t->p->item_rows * t->p->item_columns}, {"NOT_FINITE", .number = NOT_FINITE},
+        {"WARP_ROWS", .number = lfuse__mma_warp_rows(t->p)},
+        {"WARP_COLUMNS", .number = lfuse__mma_warp_columns(t->p)},
+        {"WARPS", .number = t->p->columns / lfuse__mma_warp_columns(t->p)},
         {"OPERAND_A", .word = a.text}, {"OPERAND_B", .word = b.text}, {"AT_A", .word = at_a.text},
         {"AT_B", .word = at_b.text}, {NULL},
     };

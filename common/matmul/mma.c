@@ -32,14 +32,15 @@ int lfuse__mma_stages(const lfuse__product_class *p)
     return p->prefetch + 1 + (lfuse__mma_is_small(p) ? 0 : p->solver->tile->spare_stages);
 }
 
-/* The stages of k-tiles, of 16 bits. */
-static int local(const lfuse__product_class *p)
+int lfuse__mma_local(const lfuse__product_class *p)
 {
-    return lfuse__mma_stages(p) * p->depth * (p->rows + p->columns) / 2;
+    const int bytes = lfuse__pipeline_k_tile_bytes(p, LFUSE__PRODUCT_A) +
+                      lfuse__pipeline_k_tile_bytes(p, LFUSE__PRODUCT_B);
+    return lfuse__mma_stages(p) * bytes / (int)lfuse__type_bytes(p->sum);
 }
 
 /* Parts of text/gemm_mma_operand.k; a place of a text has the number of the operand times PARTS and the part's. */
-enum { LINES, ADDRESSES, COPY, FRAGMENTS, COPY_SLOWLY, PARTS };
+enum { LINES, ADDRESSES, FROM, COPY, FRAGMENTS, COPY_SLOWLY, PARTS };
 
 static void put_operand(const void *context, int place, int indent)
 {
@@ -50,13 +51,15 @@ static void put_operand(const void *context, int place, int indent)
     const int width = a ? p->rows : p->columns, warp_tile = a ? lfuse__mma_warp_rows(p) : lfuse__mma_warp_columns(p);
     const int chunks = (along ? p->depth : width) / CHUNK, bank_chunks = BANKS / 16;
     const bool blocks = p->solver->tile->blocks && chunks >= bank_chunks;
-    const int copiers = p->solver->tile->copiers, base = a ? 0 : p->depth * p->rows * 2;
+    const int copiers = p->solver->tile->copiers;
+    const int base = a ? 0 : lfuse__pipeline_k_tile_bytes(p, LFUSE__PRODUCT_A);
     const lfuse__expr stage = lfuse__expression("to - base + %d", base);
     const lfuse__expr first_stage = lfuse__expression("%d", base * lfuse__mma_stages(p));
     char first[96], first_of_warp[64];
     const lfuse__parameter parameters[] = {
         {"X", .word = a ? "a" : "b"}, {"PART_LINES", .number = part == LINES || part == ADDRESSES},
         {"PART_ADDRESSES", .number = part == ADDRESSES},
+        {"PART_FROM", .number = part == FROM || (part == ADDRESSES && !p->solver->tile->blocks)},
         {"PART_COPY", .number = part == COPY}, {"PART_FRAGMENTS", .number = part == FRAGMENTS},
         {"PART_COPY_SLOWLY", .number = part == COPY_SLOWLY}, {"K_CONTIGUOUS", .number = along},
         {"OPERAND", .word = first}, {"LD", .number = a ? t->l.lda : t->l.ldb}, {"ORIGIN", .word = a ? "a0" : "b0"},
@@ -66,7 +69,6 @@ static void put_operand(const void *context, int place, int indent)
         {"COPIER", .word = copiers ? "(item % 128)" : "item"}, {"COPIERS", .number = copiers ? copiers : t->threads},
         {"TILE", .word = copiers ? "stages" : "tile"}, {"SLOW_STAGE", .word = copiers ? stage.text : first_stage.text},
         {"COPY16", .word = p->solver->tile->blocks ? "ASYNC_COPY16_PAST" : "ASYNC_COPY16"},
-        {"LDMATRIX", .number = !p->solver->tile->blocks},
         {"BLOCKS_OF_LINES", .number = blocks}, {"LINE", .number = blocks ? BANKS : chunks * 16},
         {"SPAN", .number = chunks < bank_chunks ? bank_chunks / chunks : 1},
         {"TURNS", .number = chunks < bank_chunks ? chunks : bank_chunks},
@@ -133,6 +135,7 @@ static void add_places(lfuse__text_place *all, int own, int most)
         {"OPERANDS", lfuse__tiles_put_operands, 0}, {"BAND", lfuse__tiles_put_band, 0},
         {"LINES_A", put_operand, A + LINES}, {"LINES_B", put_operand, B + LINES},
         {"ADDRESSES_A", put_operand, A + ADDRESSES}, {"ADDRESSES_B", put_operand, B + ADDRESSES},
+        {"FROM_A", put_operand, A + FROM}, {"FROM_B", put_operand, B + FROM},
         {"COPY_A", put_operand, A + COPY}, {"COPY_B", put_operand, B + COPY},
         {"FRAGMENTS_A", put_operand, A + FRAGMENTS}, {"FRAGMENTS_B", put_operand, B + FRAGMENTS},
         {"COPY_SLOWLY_A", put_operand, A + COPY_SLOWLY}, {"COPY_SLOWLY_B", put_operand, B + COPY_SLOWLY},
@@ -160,8 +163,8 @@ void lfuse__mma_put_text(const lfuse__tiles *t, int indent, const char *name, co
 
 static void put_kernel(const lfuse__tiles *t, const char *name)
 {
-    const lfuse__parameter own[] = {{"BLOCKS", .number = t->p->occupancy}, {"TILE_WORDS", .number = local(t->p)},
-                                    {NULL}};
+    const lfuse__parameter own[] = {{"BLOCKS", .number = t->p->occupancy},
+                                    {"TILE_WORDS", .number = lfuse__mma_local(t->p)}, {NULL}};
 
     lfuse__mma_put_text(t, 0, name, lfuse__text_gemm_mma, own, NULL);
 }
@@ -201,7 +204,7 @@ const char *lfuse__mma_declines(const lfuse__facts *facts, const lfuse__matmul_d
 /* Stream-K is slower than whole tiles. */
 static bool serves(const lfuse__product_class *p, const int64_t *least, const int64_t *most)
 {
-    return local(p) * 4 + (p->split ? LFUSE__MMA_TICKET : 0) <= LOCAL_OF_ALL &&
+    return lfuse__mma_local(p) * 4 + (p->split ? LFUSE__MMA_TICKET : 0) <= LOCAL_OF_ALL &&
            p->split != LFUSE__SPLIT_STREAM_K && lfuse__tile_serves(p, least, most);
 }
 
@@ -222,8 +225,9 @@ static const lfuse__tile_shape shapes[] = {
 };
 
 static const lfuse__tile_traits traits = {
-    .shapes = shapes, .nshapes = sizeof shapes / sizeof *shapes, .chunk = CHUNK, .tensor_cores = true, .local = local,
-    .put_corner = lfuse__mma_put_corner, .put_place = lfuse__mma_put_place, .put_kernel = put_kernel,
+    .shapes = shapes, .nshapes = sizeof shapes / sizeof *shapes, .chunk = CHUNK, .tensor_cores = true,
+    .local = lfuse__mma_local, .put_corner = lfuse__mma_put_corner, .put_place = lfuse__mma_put_place,
+    .put_kernel = put_kernel,
 };
 
 const lfuse__solver lfuse__mma = {

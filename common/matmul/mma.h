@@ -78,7 +78,8 @@ int lfuse__mma_stages(const lfuse__product_class *p);
 int lfuse__mma_warp_rows(const lfuse__product_class *p);
 int lfuse__mma_warp_columns(const lfuse__product_class *p);
 
-/* Functions of the traits and of the solver (tile.h, solver.h). */
+/* Functions of the traits and of the solver (tile.h, solver.h). All stages of k-tiles are in local memory. */
+int lfuse__mma_local(const lfuse__product_class *p);
 void lfuse__mma_put_corner(const lfuse__tiles *t, int indent, const char *place);
 void lfuse__mma_put_place(const lfuse__tiles *t, int indent, const char *number);
 const char *lfuse__mma_declines(const lfuse__facts *facts, const lfuse__matmul_desc *desc);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Products of f32 from split operands (common/matmul/f32x3.c) within the bound of lfuse(7), and beside products in f32:
+ * Products of f32 from split operands (common/matmul/f32x3.h) within the bound of lfuse(7), and beside products in f32:
  * one chain of fused multiply-adds over k.
  *
  * Errors of an element are counted in u sum |a| |b|, u being 2^-24. What splitting loses is at most 8 of that: 4, as
@@ -95,14 +95,23 @@ static lfuse__bprogram *program_of(kernels *ks, sample *s, const char *name, con
     return rig_product_program(ks->r, &s->k, ks->what);
 }
 
-static void kernels_open(kernels *ks, rig *r, bool ta, bool tb)
+/* A solver that splits operands, and two of its tiles, of which operands that are stored alike take the first. */
+typedef struct splitter {
+    const lfuse__solver *solver;
+    const char *tiles[2];
+} splitter;
+
+static const splitter by_warpgroups = {&lfuse__f32x3, {"128x128x64:2x32:1:0:2", "128x64x64:2x16:1:0:2"}};
+static const splitter with_little = {&lfuse__f32x3, {"64x128x16:2x32:1:0:2", "64x128x16:2x32:1:0:2"}};
+static const splitter by_warps = {&lfuse__f32x3_mma, {"128x128x16:8x16:1:0:2", "64x64x16:4x8:1:0:2"}};
+
+static void kernels_open(kernels *ks, rig *r, const splitter *by, bool ta, bool tb)
 {
-    const char *large = ta == tb ? "128x128x64:2x32:1:0" : "128x64x64:2x16:1:0";
-    const char *name = lfuse__pipeline_has_room(&r->facts) ? large : "64x128x16:2x32:1:0";
+    const char *name = by->tiles[ta != tb];
     *ks = (kernels){.r = r, .all = r->facts.info.kind == LFUSE_DEVICE_GPU || test_all()};
     snprintf(ks->what, sizeof ks->what, "%s, ta %d, tb %d", name, ta, tb);
     class_of(&ks->split, ta, tb, LFUSE_PRECISION_F32X3);
-    ks->split_program = program_of(ks, &ks->split, name, &lfuse__f32x3);
+    ks->split_program = program_of(ks, &ks->split, name, by->solver);
     if (r->facts.info.kind != LFUSE_DEVICE_GPU) return;
     class_of(&ks->f32, ta, tb, LFUSE_PRECISION_FULL);
     ks->f32_program = program_of(ks, &ks->f32, "32x64x16:4x4:1:0", &lfuse__simt);
@@ -514,7 +523,9 @@ static void keeper_open(keeper *k, const kernels *ks, problem *p, int kept)
     *k = (keeper){.ks = ks, .p = p, .kept = kept};
     class_of(&k->s, c->ta, c->tb, LFUSE_PRECISION_F32X3);
     k->s.k.product.frozen[kept] = true;
-    lfuse__matmul_candidate named = {c->rows, c->columns, c->depth, c->item_rows, c->item_columns, c->slices, 0, 0};
+    lfuse__matmul_candidate named = {.rows = c->rows, .columns = c->columns, .depth = c->depth,
+                                     .item_rows = c->item_rows, .item_columns = c->item_columns, .slices = c->slices,
+                                     .splits_operands = true};
     OK(choose_named(&ks->r->facts, p->g.extents, &named, &k->s.k));
     ck_assert_int_eq(k->s.k.product.kept, 1 + kept);
     k->program = rig_product_program(ks->r, &k->s.k, ks->what);
@@ -613,11 +624,14 @@ static void case_not_finite(const kernels *ks)
     problem_close(&p);
 }
 
-static void case_ways(rig *r)
+static void case_ways(rig *r, const splitter *by)
 {
+    const lfuse__matmul_desc desc = {.types = {LFUSE_F32, LFUSE_F32}, .result = LFUSE_F32,
+                                     .precision = LFUSE_PRECISION_F32X3};
+    if (lfuse__solver_declines(by->solver, &r->facts, &desc)) return;
     for (int way = 0; way < 4; way++) {
         kernels ks;
-        kernels_open(&ks, r, way & 1, way >> 1);
+        kernels_open(&ks, r, by, way & 1, way >> 1);
         case_exact(&ks, way);
         case_not_finite(&ks);
         for (int kept = A; kept <= B; kept++)
@@ -630,11 +644,9 @@ static void case_ways(rig *r)
 /* By tiles for devices whose groups have much local memory, and by those for others. */
 void case_split(rig *r)
 {
-    const lfuse__matmul_desc desc = {.types = {LFUSE_F32, LFUSE_F32}, .result = LFUSE_F32,
-                                     .precision = LFUSE_PRECISION_F32X3};
     rig little = *r;
-    if (lfuse__solver_declines(&lfuse__f32x3, &r->facts, &desc)) return;
     little.facts = with_little_local(&r->facts);
-    if (lfuse__pipeline_has_room(&r->facts)) case_ways(r);
-    case_ways(&little);
+    if (lfuse__pipeline_has_room(&r->facts)) case_ways(r, &by_warpgroups);
+    case_ways(&little, &with_little);
+    case_ways(r, &by_warps);
 }

@@ -336,8 +336,26 @@ static const struct {
     {"128x64x64:2x16:1:", &lfuse__f32x3, false, false},
     {"128x128x32:2x32:1:", &lfuse__wgmma, false, true},
     {"64x128x16:2x32:1:", &lfuse__f32x3, false, true},
+    {"128x128x16:8x16:1:", &lfuse__f32x3_mma, false, false},
+    {"64x64x16:4x8:1:", &lfuse__f32x3_mma, false, false},
 };
 enum { UNITS = sizeof units / sizeof *units };
+
+/* Whether warps multiply, and not warpgroups. */
+static bool is_of_warps(int i)
+{
+    return units[i].solver == &lfuse__mma || units[i].solver == &lfuse__f32x3_mma;
+}
+
+/* The candidate of units[i] with so many parts. */
+static lfuse__matmul_candidate unit_of(int i, int parts)
+{
+    char name[LFUSE__MATMUL_CANDIDATE_NAME];
+    lfuse__matmul_candidate t;
+    snprintf(name, sizeof name, "%s%d%s", units[i].name, parts, units[i].solver->splits_operands ? ":2" : "");
+    ck_assert(lfuse__matmul_candidate_parse(name, &t));
+    return t;
+}
 
 /* Operands of f32 are split. */
 static lfuse_precision precision_of(lfuse_type type)
@@ -356,7 +374,7 @@ static bool has_unit(const lfuse__facts *facts, int i, const lfuse__matmul_desc 
 {
     const lfuse__facts own = facts_of_unit(facts, i);
     return !lfuse__solver_declines(units[i].solver, &own, desc) &&
-           (units[i].solver == &lfuse__mma || units[i].little || lfuse__pipeline_has_room(facts));
+           (is_of_warps(i) || units[i].little || lfuse__pipeline_has_room(facts));
 }
 
 enum { PRODUCTS = 3 /* of a batch */ };
@@ -388,15 +406,12 @@ void case_units(rig *r, lfuse_type type)
             const bool quick = z[1] % 8 == 0;
             /* A long epilogue of several tiles, with the operands of the next one on their way. */
             const bool staged = units[i].little && at == 0;
-            char name[LFUSE__MATMUL_CANDIDATE_NAME];
-            lfuse__matmul_candidate t;
             problem p;
             if ((parts && !units[i].splits) || !has_unit(&facts, i, &desc)) continue;
             if (!test_all() && turn % 5 && !staged &&
                 (at || type != LFUSE_BF16 || units[i].solver != &lfuse__tma))
                 continue;
-            snprintf(name, sizeof name, "%s%d", units[i].name, (int)parts);
-            ck_assert(lfuse__matmul_candidate_parse(name, &t));
+            const lfuse__matmul_candidate t = unit_of(i, (int)parts);
             class_of(&p, type, turn & 1, turn >> 1 & 1, staged ? LONG : (ending)(turn / 2 % ENDINGS));
             p.s.k.product.precision = desc.precision;
             r->facts = facts_of_unit(&facts, i);
@@ -451,12 +466,10 @@ static void unit_emit(lfuse__strbuf *out, const lfuse__facts *device, int i, int
     const lfuse_type type = units[i].solver->splits_operands ? LFUSE_F32 : i & 1 ? LFUSE_BF16 : LFUSE_F16;
     const lfuse__matmul_desc desc = {.types = {type, type}, .result = type, .precision = precision_of(type)};
     char name[LFUSE__MATMUL_CANDIDATE_NAME];
-    lfuse__matmul_candidate t;
+    const lfuse__matmul_candidate t = unit_of(i, parts);
     problem p;
     if (!has_unit(device, i, &desc)) return;
-    if (facts->wgmma && units[i].solver == &lfuse__mma && !test_all()) return; /* as for architectures without */
-    snprintf(name, sizeof name, "%s%d", units[i].name, parts);
-    ck_assert(lfuse__matmul_candidate_parse(name, &t));
+    if (facts->wgmma && is_of_warps(i) && !test_all()) return; /* as for architectures without */
     class_of(&p, type, (i + parts) & 1, i >> 1 & 1, (ending)((i + parts) % ENDINGS));
     p.s.k.product.precision = desc.precision;
     p.s.k.product.frozen[LFUSE__PRODUCT_B] = i & 1; /* of solvers that keep something, one shape with and one without */

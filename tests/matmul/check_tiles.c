@@ -156,6 +156,24 @@ TEST(named_by_slices)
     }
 }
 
+/* Two tiles have equal numbers; one is of operands that are split. */
+TEST(named_by_words)
+{
+    static const char *const names[] = {"128x128x16:8x16:1:0", "128x128x16:8x16:1:0:2"};
+    const lfuse__solver *const solvers[] = {&lfuse__simt, &lfuse__f32x3_mma};
+    lfuse__facts facts = facts_of(LFUSE__PRODUCTS_PORTABLE);
+    facts.tensor_cores = true;
+    for (int i = 0; i < 2; i++) {
+        lfuse__matmul_candidate named;
+        lfuse__kernel_class c;
+        ck_assert(lfuse__matmul_candidate_parse(names[i], &named));
+        class_of(&c, LFUSE_F32);
+        c.product.precision = LFUSE_PRECISION_F32X3;
+        OK(choose_named(&facts, (int64_t[]){512, 512, 512}, &named, &c));
+        ck_assert_ptr_eq(c.product.solver, solvers[i]);
+    }
+}
+
 /* A plan of unknown sizes has large tiles and small ones, on tensor cores too. */
 TEST(tiles_of_any_size)
 {
@@ -426,6 +444,30 @@ TEST(split_operands)
     ck_assert_ptr_ne(c.product.solver, &lfuse__f32x3);
 }
 
+/* Without warpgroups by mma.sync; not where tensor cores are few beside units for f32. */
+TEST(split_operands_by_warps)
+{
+    static const struct {
+        unsigned generation;
+        bool wgmma, splits;
+    } devices[] = {{80, false, true}, {90, false, true}, {90, true, false}, {89, false, false}};
+    for (int i = 0; i < 4; i++)
+        for (int64_t side = 64; side <= 8192; side *= 2) {
+            lfuse__facts facts = facts_of(LFUSE__PRODUCTS_TUNED);
+            lfuse__kernel_class c;
+            facts.tensor_cores = true, facts.wgmma = devices[i].wgmma, facts.generation = devices[i].generation;
+            facts.dynamic_local_bytes = facts.wgmma ? 226 * 1024 : 0;
+            class_of(&c, LFUSE_F32);
+            OK(choose(&facts, (int64_t[]){side, side, side}, false, &c));
+            ck_assert_ptr_ne(c.product.solver, &lfuse__f32x3_mma);
+            class_of(&c, LFUSE_F32);
+            c.product.precision = LFUSE_PRECISION_F32X3;
+            OK(choose(&facts, (int64_t[]){side, side, side}, false, &c));
+            ck_assert_msg((c.product.solver == &lfuse__f32x3_mma) == (devices[i].splits && side >= 1024), "%d, %d", i,
+                          (int)side);
+        }
+}
+
 /* Of a frozen operand the words are kept, and the product is expected to take less time. Both: B's. */
 TEST(split_operands_that_are_frozen)
 {
@@ -469,7 +511,7 @@ TEST(frozen_operands_of_others)
     c.product.precision = LFUSE_PRECISION_F32X3, c.product.frozen[1] = true;
     const int count = lfuse__matmul_classes(&facts, (int64_t[]){1, 1, 1}, (int64_t[]){9999, 9999, 9999}, &c, all);
     for (int i = 0; i < count; i++)
-        ck_assert_int_eq(all[i].product.kept, all[i].product.solver == &lfuse__f32x3 ? 1 + LFUSE__PRODUCT_B : 0);
+        ck_assert_int_eq(all[i].product.kept, all[i].product.solver->splits_operands ? 1 + LFUSE__PRODUCT_B : 0);
 }
 
 /* Where groups have little local memory, tiles are small, and two groups share a unit. */

@@ -1,18 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Products of f32 from split operands, on a stub with warpgroups: what is frozen is split once, and by a refresh. */
+/* Products of f32 from split operands, on a stub with tensor cores: what is frozen is split once, and by a refresh. */
 #include "common/tune/wisdom.h"
 #include "tests/run/rig.h"
 
 enum { M = 100, N = 120, K = 260, SPLITTING = 1, RUN = 2 /* launches */ };
 
-static void open_warpgroups(void)
+static void open_tensor_cores(bool wgmma)
 {
     open_stub();
-    lfuse__stub.addresses = lfuse__stub.gpu = lfuse__stub.tensor_cores = lfuse__stub.wgmma = true;
+    lfuse__stub.addresses = lfuse__stub.gpu = lfuse__stub.tensor_cores = true;
+    lfuse__stub.wgmma = wgmma;
     lfuse__stub.vector_lanes = false;
     lfuse__stub.simd = 32, lfuse__stub.max_group = 1024, lfuse__stub.compute_units = 1;
     lfuse__stub.dynamic_local_bytes = 226 * 1024;
     reopen_stub();
+}
+
+static void open_warpgroups(void)
+{
+    open_tensor_cores(true);
+}
+
+static void open_warps(void)
+{
+    open_tensor_cores(false);
 }
 
 /* Small integers: products are exact, split or not. */
@@ -67,6 +78,35 @@ static lfuse_plan *split_plan(bool frozen_x, bool frozen_w)
     lfuse_output(g, "y", lfuse_matmul((frozen_x ? lfuse_frozen : lfuse_input)(g, "x", F32(M, K)),
                                       (frozen_w ? lfuse_frozen : lfuse_input)(g, "w", F32(K, N))));
     return new_plan(dev, g, &o);
+}
+
+/*
+ * Two products, whose right operands are stored by columns, with what follows: a bias of each one's rows.
+ * `shared`: one right operand for all, which is not kept for each.
+ */
+static void case_batches(bool frozen, bool shared)
+{
+    enum { COUNT = 2, ROWS = 130, COLUMNS = 100 };
+    const lfuse_plan_options o = { .precision = LFUSE_PRECISION_F32X3, .provider = LFUSE_PROVIDER_NATIVE };
+    lfuse_value w = shared ? lfuse_frozen(g, "w", F32(1, COLUMNS, K))
+                           : (frozen ? lfuse_frozen : lfuse_input)(g, "w", F32(COUNT, COLUMNS, K));
+    const lfuse_value sum = lfuse_matmul(lfuse_input(g, "x", F32(COUNT, ROWS, K)), lfuse_transpose(w));
+
+    lfuse_output(g, "y", lfuse_add(sum, lfuse_input(g, "b", F32(COUNT, ROWS, 1))));
+    lfuse_tensor *x = filled_tensor(SHAPE(COUNT, ROWS, K), of_x), *b = filled_tensor(SHAPE(COUNT, ROWS, 1), of_w);
+    lfuse_tensor *y = tensor(SHAPE(COUNT, ROWS, COLUMNS));
+    lfuse_tensor *v = shared ? filled_tensor(SHAPE(1, COLUMNS, K), of_other)
+                             : filled_tensor(SHAPE(COUNT, COLUMNS, K), of_other);
+    lfuse_plan *plan = new_plan(dev, g, &o);
+    LAUNCHES(frozen + RUN, RUN(plan, stream, BIND("x", x), BIND("w", v), BIND("b", b), BIND("y", y)));
+    if (frozen) LAUNCHES(RUN, RUN(plan, stream, BIND("x", x), BIND("w", v), BIND("b", b), BIND("y", y)));
+    const float *got = values(y);
+    for (int64_t i = 0; i < COUNT * ROWS * COLUMNS; i += 13) {
+        const int64_t row = i / COLUMNS, column = i % COLUMNS + (shared ? 0 : row / ROWS * COLUMNS);
+        double expected = of_w(row);
+        for (int64_t l = 0; l < K; l++) expected += (double)of_x(row * K + l) * of_other(column * K + l);
+        ck_assert_msg(got[i] == (float)expected, "element %d is %g, expected %g", (int)i, got[i], expected);
+    }
 }
 
 TEST_CASE("split operands", .setup = open_warpgroups, .teardown = close_stub)
@@ -124,31 +164,9 @@ TEST(frozen_ones_that_are_copied)
     expect(y, of_x, of_w);
 }
 
-/* Two products, whose right operands are stored by columns, with what follows: a bias of each one's rows. */
 TEST_LOOP(batches, 0, 3)
 {
-    enum { COUNT = 2, ROWS = 130, COLUMNS = 100 };
-    const bool frozen = _i == 1, shared = _i == 2; /* one right operand for all, which is not kept for each */
-    const lfuse_plan_options o = { .precision = LFUSE_PRECISION_F32X3, .provider = LFUSE_PROVIDER_NATIVE };
-    lfuse_value w = shared ? lfuse_frozen(g, "w", F32(1, COLUMNS, K))
-                           : (frozen ? lfuse_frozen : lfuse_input)(g, "w", F32(COUNT, COLUMNS, K));
-    const lfuse_value sum = lfuse_matmul(lfuse_input(g, "x", F32(COUNT, ROWS, K)), lfuse_transpose(w));
-
-    lfuse_output(g, "y", lfuse_add(sum, lfuse_input(g, "b", F32(COUNT, ROWS, 1))));
-    lfuse_tensor *x = filled_tensor(SHAPE(COUNT, ROWS, K), of_x), *b = filled_tensor(SHAPE(COUNT, ROWS, 1), of_w);
-    lfuse_tensor *y = tensor(SHAPE(COUNT, ROWS, COLUMNS));
-    lfuse_tensor *v = shared ? filled_tensor(SHAPE(1, COLUMNS, K), of_other)
-                             : filled_tensor(SHAPE(COUNT, COLUMNS, K), of_other);
-    lfuse_plan *plan = new_plan(dev, g, &o);
-    LAUNCHES(frozen + RUN, RUN(plan, stream, BIND("x", x), BIND("w", v), BIND("b", b), BIND("y", y)));
-    if (frozen) LAUNCHES(RUN, RUN(plan, stream, BIND("x", x), BIND("w", v), BIND("b", b), BIND("y", y)));
-    const float *got = values(y);
-    for (int64_t i = 0; i < COUNT * ROWS * COLUMNS; i += 13) {
-        const int64_t row = i / COLUMNS, column = i % COLUMNS + (shared ? 0 : row / ROWS * COLUMNS);
-        double expected = of_w(row);
-        for (int64_t l = 0; l < K; l++) expected += (double)of_x(row * K + l) * of_other(column * K + l);
-        ck_assert_msg(got[i] == (float)expected, "element %d is %g, expected %g", (int)i, got[i], expected);
-    }
+    case_batches(_i == 1, _i == 2);
 }
 
 enum { ROWS = 200, COLUMNS = 240, INNER = 520 };
@@ -224,6 +242,13 @@ TEST(rates)
     plan = new_plan(dev, g, &own);
     ck_assert_msg(strstr(lfuse_plan_text(plan), "(levels 0 2048 x 2048 x 2048 by estimate 0."), "%s",
                   lfuse_plan_text(plan));
+}
+
+TEST_CASE("split operands by warps", .setup = open_warps, .teardown = close_stub)
+
+TEST_LOOP(batches_by_warps, 0, 3)
+{
+    case_batches(_i == 1, _i == 2);
 }
 
 TEST_SUITE("split operands", CK_NOFORK)
