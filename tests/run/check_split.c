@@ -5,25 +5,30 @@
 
 enum { M = 100, N = 120, K = 260, SPLITTING = 1, RUN = 2 /* launches */ };
 
-static void open_tensor_cores(bool wgmma)
+static void open_tensor_cores(bool wgmma, unsigned dynamic_local_bytes)
 {
     open_stub();
     lfuse__stub.addresses = lfuse__stub.gpu = lfuse__stub.tensor_cores = true;
     lfuse__stub.wgmma = wgmma;
     lfuse__stub.vector_lanes = false;
     lfuse__stub.simd = 32, lfuse__stub.max_group = 1024, lfuse__stub.compute_units = 1;
-    lfuse__stub.dynamic_local_bytes = 226 * 1024;
+    lfuse__stub.dynamic_local_bytes = dynamic_local_bytes;
     reopen_stub();
 }
 
 static void open_warpgroups(void)
 {
-    open_tensor_cores(true);
+    open_tensor_cores(true, 226 * 1024);
+}
+
+static void open_little_local(void)
+{
+    open_tensor_cores(true, 48 * 1024);
 }
 
 static void open_warps(void)
 {
-    open_tensor_cores(false);
+    open_tensor_cores(false, 0);
 }
 
 /* Small integers: products are exact, split or not. */
@@ -242,6 +247,13 @@ TEST(rates)
     plan = new_plan(dev, g, &own);
     ck_assert_msg(strstr(lfuse_plan_text(plan), "(levels 0 2048 x 2048 x 2048 by estimate 0."), "%s",
                   lfuse_plan_text(plan));
+}
+
+TEST_CASE("little local memory", .setup = open_little_local, .teardown = close_stub)
+
+TEST_LOOP(batches_by_small_tiles, 0, 3)
+{
+    case_batches(_i == 1, _i == 2);
 }
 
 TEST_CASE("split operands by warps", .setup = open_warps, .teardown = close_stub)
