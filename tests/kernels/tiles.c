@@ -379,16 +379,12 @@ static bool has_unit(const lfuse__facts *facts, int i, const lfuse__matmul_desc 
 
 enum { PRODUCTS = 3 /* of a batch */ };
 
-/*
- * Two sizes of units[i] are batches, of large products or of small ones by turns, where its solver takes some. Those
- * for little local memory are none.
- */
+/* Two sizes of units[i] are batches, of large products or of small ones by turns, where its solver takes some. */
 static bool is_batched(const rig *r, int i, const lfuse__matmul_desc *desc, int at)
 {
     lfuse__matmul_desc batched = *desc;
 
     batched.batched = true;
-    if (units[i].little) return false;
     return at % 2 == 0 && (at / 4 + i) % 2 == 0 && !lfuse__solver_declines(units[i].solver, &r->facts, &batched);
 }
 
