@@ -54,24 +54,25 @@ static const char *declines(const lfuse__facts *facts, const lfuse__matmul_desc 
 }
 
 /*
- * Hopper multiplies ten times as many words as f32 in a cycle (mma.sync). Units of these generations have a quarter of
- * its tensor cores, or an eighth, beside as many for f32.
+ * Returns whether it is for such a device; on others it is taken by name alone. Warpgroups are faster. By mma.sync
+ * Hopper multiplies ten times as many words as f32 in a cycle; units of the generations below have a quarter of its
+ * tensor cores, or an eighth, beside as many for f32.
  */
-static bool has_few_tensor_cores(const lfuse__facts *facts)
+static bool pays(const lfuse__facts *facts)
 {
-    static const unsigned generations[] = {86, 87, 89, 120, 121};
+    static const unsigned few_tensor_cores[] = {86, 87, 89, 120, 121};
 
-    for (size_t i = 0; i < sizeof generations / sizeof *generations; i++)
-        if (facts->generation == generations[i]) return true;
-    return false;
+    for (size_t i = 0; i < sizeof few_tensor_cores / sizeof *few_tensor_cores; i++)
+        if (facts->generation == few_tensor_cores[i]) return false;
+    return !lfuse__f32x3.runs_on(facts);
 }
 
 static bool cost(const lfuse__product_class *p, const lfuse__facts *facts, const int64_t *extents, lfuse__cut *c)
 {
-    enum { FEW = 4 };
+    enum { SLOWER = 16 }; /* than whatever is estimated to take as long */
 
     if (!lfuse__f32x3_cost(p, facts, extents, c)) return false;
-    if (has_few_tensor_cores(facts)) c->time *= FEW;
+    if (!pays(facts)) c->time *= SLOWER;
     return true;
 }
 
