@@ -6,6 +6,7 @@
 
 #include "bench/gemm_check.h"
 #include "common/base/error.h"
+#include "common/graph/op.h"
 
 enum { MOST_EXTENT = 1 << 24, MOST_BATCH = 1 << 16 };
 static const double most_elements = 0x1p40; /* of a tensor */
@@ -39,8 +40,10 @@ static bool take_turns(const char *word, gemm_problem *p)
 
 static bool take_type(const char *word, lfuse_type *type)
 {
-    for (int t = LFUSE_F32; t <= LFUSE_F64; t++) {
-        if (*type != LFUSE_TYPE_NONE || strcmp(word, lfuse_type_name((lfuse_type)t))) continue;
+    for (int t = LFUSE_F32; t < LFUSE__TYPES; t++) {
+        if (*type != LFUSE_TYPE_NONE || !lfuse__is_floating((lfuse_type)t) ||
+            strcmp(word, lfuse_type_name((lfuse_type)t)))
+            continue;
         *type = (lfuse_type)t;
         return true;
     }
@@ -89,7 +92,8 @@ lfuse_status gemm_problem_parse(const char *text, gemm_problem *p)
         return lfuse__error(LFUSE_ERR_INVALID, "%s: expected gemm:<m>x<n>x<k>[:TYPE][:to=TYPE][:tf32|f32x3]"
                             "[:nt|tn|tt][:b<count>|frozen][:gelu]", text);
     if (p->type == LFUSE_TYPE_NONE) p->type = LFUSE_F32;
-    if (p->to == LFUSE_TYPE_NONE) p->to = p->type;
+    /* Few sums of numbers of 8 bits fit into 8 bits. */
+    if (p->to == LFUSE_TYPE_NONE) p->to = lfuse_type_size(p->type) == 1 ? LFUSE_F32 : p->type;
     if (p->precision != LFUSE_PRECISION_FULL && p->type != LFUSE_F32)
         return lfuse__error(LFUSE_ERR_INVALID, "%s: %s is of f32 operands", text,
                             p->precision == LFUSE_PRECISION_TF32 ? "tf32" : "f32x3");

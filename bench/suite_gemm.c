@@ -76,7 +76,8 @@ static lfuse_status add_strassen(fixture *f, bench_case *c, fixture_levels which
 
 static lfuse_status add_strassens(fixture *f, const gemm_problem *p, bench_case *c)
 {
-    if (p->m != p->n || p->m != p->k || p->batch || p->precision == LFUSE_PRECISION_TF32 || p->type == LFUSE_F64)
+    if (p->m != p->n || p->m != p->k || p->batch || p->precision == LFUSE_PRECISION_TF32 || p->type == LFUSE_F64 ||
+        lfuse_type_size(p->type) == 1)
         return LFUSE_OK;
     LFUSE__TRY(add_strassen(f, c, FIXTURE_ONE_LEVEL));
     return add_strassen(f, c, FIXTURE_TWO_LEVELS);
@@ -165,8 +166,8 @@ static const char *const problems[] = {
     "gemm:256x256x256:b64", "gemm:256x256x256:nt:b64", "gemm:1024x1024x1024:b16",
     "gemm:256x256x256:g64", "gemm:1024x1024x1024:g16",
     "gemm:4096x4096x4096", "gemm:4096x4096x4096:f16", "gemm:4096x4096x4096:bf16", "gemm:4096x4096x4096:f16:to=f32",
-    "gemm:4096x4096x4096:tf32", "gemm:4096x4096x4096:f32x3", "gemm:4096x4096x4096:f32x3:frozen",
-    "gemm:8192x8192x8192", NULL};
+    "gemm:4096x4096x4096:nt:e4m3", "gemm:4096x4096x4096:tf32", "gemm:4096x4096x4096:f32x3",
+    "gemm:4096x4096x4096:f32x3:frozen", "gemm:8192x8192x8192", NULL};
 static const char *const quick[] = {"gemm:256x256x256", "gemm:8x512x512", "gemm:128x64x96:tn:b3", "gemm:64x96x80:g5",
                                     NULL};
 const bench_suite bench_suite_gemm = {"gemm", problems, quick, prepare, tune, NULL, choices, 2};

@@ -4,7 +4,7 @@
 
 #include "backends/cuda/internal.h"
 
-enum { SWIZZLE_BYTES = 128, ELEMENT = 2 /* bytes, of any type: it is copied as it is */ };
+enum { SWIZZLE_BYTES = 128 };
 
 _Static_assert(sizeof(CUtensorMap) == LFUSE__TENSOR_MAP_WORDS * sizeof(uint64_t), "a map is copied as words");
 
@@ -13,13 +13,15 @@ lfuse_status lfuse__cu_tensor_map(lfuse__bdevice *dev, const lfuse__tensor_boxes
                                   uint64_t map[LFUSE__TENSOR_MAP_WORDS], bool *made)
 {
     const cuuint64_t sizes[] = { of->line, of->lines, of->matrices }, strides[] = { of->apart, of->matrix_apart };
-    const cuuint32_t box[] = { SWIZZLE_BYTES / ELEMENT, of->box_lines, 1 }, steps[] = { 1, 1, 1 };
+    const cuuint32_t box[] = { SWIZZLE_BYTES / of->bytes, of->box_lines, 1 }, steps[] = { 1, 1, 1 };
+    /* Elements are copied as they are. */
+    const CUtensorMapDataType type = of->bytes == 1 ? CU_TENSOR_MAP_DATA_TYPE_UINT8 : CU_TENSOR_MAP_DATA_TYPE_UINT16;
     CUtensorMap found; /* aligned as the driver wants it */
     CUresult result;
     bool pushed;
 
     LFUSE__TRY(lfuse__cu_enter(dev, &pushed));
-    result = lfuse__cu.TensorMapEncodeTiled(&found, CU_TENSOR_MAP_DATA_TYPE_UINT16, 3,
+    result = lfuse__cu.TensorMapEncodeTiled(&found, type, 3,
                                             (void *)(uintptr_t)of->address, sizes, strides, box, steps,
                                             CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
                                             CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);

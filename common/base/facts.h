@@ -24,8 +24,8 @@ enum { LFUSE__VENDOR_NVIDIA = 0x10de };
 enum { LFUSE__TENSOR_MAP_WORDS = 16 /* of 64 bits, which lie at a multiple of 64 bytes */ };
 
 /*
- * A matrix of 16-bit elements in memory, of lines of `line` elements each, or a batch of them, and the boxes in which
- * kernels copy it: 64 elements of so many lines.
+ * A matrix in memory, of lines of `line` elements each, or a batch of them, and the boxes in which kernels copy it: 128
+ * bytes of so many lines.
  */
 typedef struct lfuse__tensor_boxes {
     uint64_t address;
@@ -34,6 +34,7 @@ typedef struct lfuse__tensor_boxes {
     unsigned box_lines;
     uint64_t matrices;     /* of the batch; else 1 */
     uint64_t matrix_apart; /* bytes from one matrix to the next; a multiple of 16 where there is one alone, too */
+    unsigned bytes;        /* of an element: 1 or 2 */
 } lfuse__tensor_boxes;
 
 struct lfuse__bdevice;

@@ -133,7 +133,7 @@ static bool suits(const walk *w)
 
 static bool has_workspace(const lfuse__product_class *p)
 {
-    return p->split || p->solver->splits_operands;
+    return p->split || p->solver->phases > 1;
 }
 
 /*

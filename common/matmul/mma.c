@@ -49,7 +49,8 @@ static void put_operand(const void *context, int place, int indent)
     const int operand = place / PARTS, part = place % PARTS;
     const bool a = operand == LFUSE__PRODUCT_A, along = lfuse__is_k_contiguous(p, operand);
     const int width = a ? p->rows : p->columns, warp_tile = a ? lfuse__mma_warp_rows(p) : lfuse__mma_warp_columns(p);
-    const int chunks = (along ? p->depth : width) / CHUNK, bank_chunks = BANKS / 16;
+    const int bytes = lfuse__mma_bytes(p), chunk = 16 / bytes;
+    const int chunks = (along ? p->depth : width) / chunk, bank_chunks = BANKS / 16;
     const bool blocks = p->solver->tile->blocks && chunks >= bank_chunks;
     const int copiers = p->solver->tile->copiers;
     const int base = a ? 0 : lfuse__pipeline_k_tile_bytes(p, LFUSE__PRODUCT_A);
@@ -65,14 +66,15 @@ static void put_operand(const void *context, int place, int indent)
         {"OPERAND", .word = first}, {"LD", .number = a ? t->l.lda : t->l.ldb}, {"ORIGIN", .word = a ? "a0" : "b0"},
         {"OUTER", .word = a ? "m" : "n"}, {"DEPTH", .number = p->depth},
         {"BASE", .number = base * lfuse__mma_stages(p)}, {"WIDTH", .number = width},
-        {"STAGE", .number = width * p->depth * 2}, {"CHUNKS", .number = chunks},
+        {"STAGE", .number = width * p->depth * bytes}, {"CHUNKS", .number = chunks},
         {"COPIER", .word = copiers ? "(item % 128)" : "item"}, {"COPIERS", .number = copiers ? copiers : t->threads},
         {"TILE", .word = copiers ? "stages" : "tile"}, {"SLOW_STAGE", .word = copiers ? stage.text : first_stage.text},
         {"COPY16", .word = p->solver->tile->blocks ? "ASYNC_COPY16_PAST" : "ASYNC_COPY16"},
         {"BLOCKS_OF_LINES", .number = blocks}, {"LINE", .number = blocks ? BANKS : chunks * 16},
         {"SPAN", .number = chunks < bank_chunks ? bank_chunks / chunks : 1},
         {"TURNS", .number = chunks < bank_chunks ? chunks : bank_chunks},
-        {"LOADS", .number = width * p->depth / CHUNK / t->threads}, {"APART", .number = t->threads / chunks},
+        {"CHUNK", .number = chunk}, {"EIGHT_BITS", .number = bytes == 1},
+        {"LOADS", .number = width * p->depth / chunk / t->threads}, {"APART", .number = t->threads / chunks},
         {"WARP_TILE", .number = warp_tile}, {"FIRST_OF_WARP", .word = first_of_warp},
         {"TILE_EIGHT", .word = a ? "quarter % 2" : "quarter / 2"},
         {"K_EIGHT", .word = a ? "quarter / 2" : "quarter % 2"}, {NULL},
@@ -108,7 +110,8 @@ static void add_parameters(const lfuse__tiles *t, const char *name, lfuse__param
         {"ROWS", .number = p->rows}, {"COLUMNS", .number = p->columns}, {"DEPTH", .number = p->depth},
         {"WARP_ROWS", .number = lfuse__mma_warp_rows(p)}, {"WARP_COLUMNS", .number = lfuse__mma_warp_columns(p)},
         {"SUMS", .number = p->item_rows * p->item_columns}, {"AHEAD", .number = p->prefetch},
-        {"STAGES", .number = lfuse__mma_stages(p)}, {"STEPS", .number = p->depth / STEP},
+        {"STAGES", .number = lfuse__mma_stages(p)},
+        {"STEPS", .number = p->depth * lfuse__mma_bytes(p) / LFUSE__MMA_STEP_BYTES},
         {"MAP_A", .number = lfuse__tiles_map(&t->l, LFUSE__PRODUCT_A)},
         {"MAP_B", .number = lfuse__tiles_map(&t->l, LFUSE__PRODUCT_B)},
         {"STAGE_A", .number = p->rows * p->depth * 2}, {"STAGE_B", .number = p->columns * p->depth * 2},

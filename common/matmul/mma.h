@@ -11,14 +11,22 @@
 #include "common/matmul/tile.h"
 
 enum {
-    LFUSE__MMA_CHUNK = 8, /* elements of 16 bytes */
-    LFUSE__MMA_STEP = 16, /* of a fragment, along k too */
+    LFUSE__MMA_CHUNK = 8, /* elements of 16 bits in 16 bytes */
+    LFUSE__MMA_STEP = 16, /* of a fragment, along k too where elements have 16 bits */
+    LFUSE__MMA_STEP_BYTES = 32, /* along k */
     LFUSE__MMA_TICKET = 16, /* bytes of local memory, and more: where groups of one tile meet */
     LFUSE__WARPGROUP = 128,
     LFUSE__WGMMA_ROWS = 64,       /* of D that a warpgroup has */
-    LFUSE__WGMMA_DEPTH = 64,      /* of a large k-tile: its lines have 128 bytes, the width of the widest swizzle */
+    LFUSE__WGMMA_DEPTH = 64,      /* of a large k-tile of 16 bits: its lines have 128 bytes, as the widest swizzle */
+    LFUSE__WGMMA_DEPTH_FP8 = 128, /* the same of 8 bits */
     LFUSE__PIPELINE_LOCAL = 225 * 1024 /* bytes: what lfuse__pipeline_bytes returns for any shape, and barriers */
 };
+
+/* Returns the bytes of an element of A or B in local memory. */
+static inline int lfuse__mma_bytes(const lfuse__product_class *p)
+{
+    return p->solver->tile->eight_bits ? 1 : 2;
+}
 
 /*
  * Puts the text of a kernel, or of a part of one. Parameters and places that such kernels share (those of

@@ -26,7 +26,7 @@ bool lfuse__pipeline_is_small(const lfuse__product_class *p)
 int lfuse__pipeline_k_tile_bytes(const lfuse__product_class *p, int operand)
 {
     const int width = operand == LFUSE__PRODUCT_A ? p->rows : p->columns;
-    return width * p->depth * 2 * (p->solver->splits_operands ? 2 : 1);
+    return width * p->depth * lfuse__mma_bytes(p) * (p->solver->splits_operands ? 2 : 1);
 }
 
 static int stage(const lfuse__product_class *p)
@@ -192,7 +192,7 @@ void lfuse__put_pipeline(const lfuse__tiles *t, const char *name, bool running, 
         {"ITEMS", .number = items(p)}, {"MULTIPLYING", .number = multiplying(p)}, {"BLOCKS", .number = p->occupancy},
         {"WARPGROUPS", .number = pingpong ? 1 : multiplying(p) / LFUSE__WARPGROUP},
         {"BYTES", .number = (int)lfuse__pipeline_bytes(p)}, {"PINGPONG", .number = pingpong},
-        {"GROUP_A", .number = LFUSE__WGMMA_ROWS * p->depth * 2},
+        {"GROUP_A", .number = LFUSE__WGMMA_ROWS * p->depth * lfuse__mma_bytes(p)},
         {"DESCRIPTOR_A", .word = descriptor_a.text}, {"DESCRIPTOR_B", .word = descriptor_b.text},
         {"RUNNING", .number = running}, {"SLOW", .number = slow}, {"FEW", .number = few},
         {"BATCHED", .number = p->batched}, {"BATCH", .number = t->l.batch},

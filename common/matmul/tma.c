@@ -7,13 +7,10 @@
 
 #include "common/base/costs.h"
 #include "common/base/error.h"
-#include "common/matmul/mma.h"
 #include "common/matmul/provider.h"
+#include "common/matmul/tma.h"
 
 #include "common/kernels/text/gemm_tma.k.h"
-
-/* Parts of text/gemm_tma.k. */
-enum { EARLY, SOURCES, COPY, MULTIPLY, MULTIPLY_REST, NOTHING };
 
 /* The matrix of an operand's map. An operand that all products of a batch share has one. */
 static lfuse__expr matrix_of(const lfuse__tiles *t, int operand)
@@ -23,7 +20,7 @@ static lfuse__expr matrix_of(const lfuse__tiles *t, int operand)
     return apart < 0 ? lfuse__expression("0") : lfuse__expression("(W(%d) ? (u32)matrix : 0)", apart);
 }
 
-static void put_part(const void *context, int part, int indent)
+void lfuse__tma_put_part(const void *context, int part, int indent)
 {
     const lfuse__tiles *t = context;
     const lfuse__product_class *p = t->p;
@@ -33,10 +30,10 @@ static void put_part(const void *context, int part, int indent)
     const lfuse__expr of_a = matrix_of(t, LFUSE__PRODUCT_A), of_b = matrix_of(t, LFUSE__PRODUCT_B);
     const lfuse__parameter own[] = {
         {"MATRIX_A", .word = of_a.text}, {"MATRIX_B", .word = of_b.text},
-        {"PART_EARLY", .number = part == EARLY}, {"PART_SOURCES", .number = part == SOURCES},
-        {"PART_COPY", .number = part == COPY},
-        {"PART_MULTIPLY", .number = part == MULTIPLY || part == MULTIPLY_REST},
-        {"HALF_STEPS", .number = half}, {"BEHIND", .number = part == MULTIPLY_REST ? half : 0},
+        {"PART_EARLY", .number = part == LFUSE__TMA_EARLY}, {"PART_SOURCES", .number = part == LFUSE__TMA_SOURCES},
+        {"PART_COPY", .number = part == LFUSE__TMA_COPY},
+        {"PART_MULTIPLY", .number = part == LFUSE__TMA_MULTIPLY || part == LFUSE__TMA_MULTIPLY_REST},
+        {"HALF_STEPS", .number = half}, {"BEHIND", .number = part == LFUSE__TMA_MULTIPLY_REST ? half : 0},
         {"SHAPE", .word = shape.text}, {"BLOCKS", .number = p->item_rows / 2},
         {"BOXES_A", .number = p->rows / 64}, {"BOXES_B", .number = p->columns / 64}, {NULL},
     };
@@ -47,9 +44,12 @@ static void put_part(const void *context, int part, int indent)
 static void put_kernel(const lfuse__tiles *t, const char *name)
 {
     static const lfuse__text_place parts[] = {
-        {"EARLY", put_part, EARLY}, {"SOURCES", put_part, SOURCES}, {"COPY_STAGE", put_part, COPY},
-        {"MULTIPLIERS", put_part, NOTHING}, {"MULTIPLY", put_part, MULTIPLY},
-        {"MULTIPLY_REST", put_part, MULTIPLY_REST}, {"FINISH", put_part, NOTHING}, {NULL, NULL, 0},
+        {"EARLY", lfuse__tma_put_part, LFUSE__TMA_EARLY}, {"SOURCES", lfuse__tma_put_part, LFUSE__TMA_SOURCES},
+        {"COPY_STAGE", lfuse__tma_put_part, LFUSE__TMA_COPY},
+        {"MULTIPLIERS", lfuse__tma_put_part, LFUSE__TMA_NOTHING},
+        {"MULTIPLY", lfuse__tma_put_part, LFUSE__TMA_MULTIPLY},
+        {"MULTIPLY_REST", lfuse__tma_put_part, LFUSE__TMA_MULTIPLY_REST},
+        {"FINISH", lfuse__tma_put_part, LFUSE__TMA_NOTHING}, {NULL, NULL, 0},
     };
 
     lfuse__put_pipeline(t, name, true, parts);
@@ -57,7 +57,7 @@ static void put_kernel(const lfuse__tiles *t, const char *name)
 
 /* ---- sizes ---- */
 
-/* Makes the tensor map of an operand, boxes of 64 elements by as many lines as a k-tile has. */
+/* Makes the tensor map of an operand, boxes of 128 bytes by as many lines as a k-tile has. */
 static lfuse_status make_map(const lfuse__kernel_class *c, const lfuse__facts *facts, const lfuse__geometry *g,
                              int operand, uint64_t *map, bool *made)
 {
@@ -65,21 +65,23 @@ static lfuse_status make_map(const lfuse__kernel_class *c, const lfuse__facts *f
     const bool along = lfuse__is_k_contiguous(p, operand);
     const uint64_t outer = (uint64_t)g->extents[operand], k = (uint64_t)g->extents[2];
     const int width = operand == LFUSE__PRODUCT_A ? p->rows : p->columns;
-    const uint64_t apart = (uint64_t)g->strides[operand][0] * 2;
+    const unsigned bytes = (unsigned)lfuse__mma_bytes(p);
+    const uint64_t apart = (uint64_t)g->strides[operand][0] * bytes;
     const bool shared = !p->batched || g->strides[operand][LFUSE__PRODUCT_BATCH] == 0;
     const lfuse__tensor_boxes of = {
         .address = g->addresses[operand], .line = along ? k : outer, .lines = along ? outer : k,
         .apart = apart, .box_lines = (unsigned)(along ? width : p->depth),
         .matrices = shared ? 1 : (uint64_t)lfuse__product_batch(c, g),
-        .matrix_apart = shared ? apart : (uint64_t)g->strides[operand][LFUSE__PRODUCT_BATCH] * 2,
+        .matrix_apart = shared ? apart : (uint64_t)g->strides[operand][LFUSE__PRODUCT_BATCH] * bytes,
+        .bytes = bytes,
     };
 
     return facts->tensor_map(facts->maps_of, &of, map, made);
 }
 
 /* Where an operand has no map, both are copied element by element. */
-static lfuse_status pack(const lfuse__kernel_class *c, const lfuse__facts *facts, const lfuse__geometry *g,
-                         lfuse__packed *packed)
+lfuse_status lfuse__tma_pack(const lfuse__kernel_class *c, const lfuse__facts *facts, const lfuse__geometry *g,
+                             lfuse__packed *packed)
 {
     enum { BOTH = 1 << LFUSE__PRODUCT_A | 1 << LFUSE__PRODUCT_B };
     lfuse__product_layout l;
@@ -96,7 +98,7 @@ static lfuse_status pack(const lfuse__kernel_class *c, const lfuse__facts *facts
     return lfuse__pipeline_launch(c, facts, g, packed);
 }
 
-static unsigned local_bytes(const lfuse__kernel_class *c)
+unsigned lfuse__tma_local_bytes(const lfuse__kernel_class *c)
 {
     return lfuse__pipeline_bytes(&c->product);
 }
@@ -106,7 +108,7 @@ static unsigned local_bytes(const lfuse__kernel_class *c)
  * the last one's epilogue does not run beside products of the other; it has half as many warps. Fitted to times on an
  * H100: without an epilogue, with relu and with gelu.
  */
-static bool cost(const lfuse__product_class *p, const lfuse__facts *facts, const int64_t *extents, lfuse__cut *c)
+bool lfuse__tma_cost(const lfuse__product_class *p, const lfuse__facts *facts, const int64_t *extents, lfuse__cut *c)
 {
     const double stored = 0.18 * p->rows * p->columns;
     lfuse__product_class plain = *p;
@@ -124,16 +126,24 @@ static bool cost(const lfuse__product_class *p, const lfuse__facts *facts, const
 
 /* ---- the solver ---- */
 
-static const char *declines(const lfuse__facts *facts, const lfuse__matmul_desc *desc)
+const char *lfuse__tma_declines(const lfuse__facts *facts, const lfuse__matmul_desc *desc)
 {
     if (!lfuse__pipeline_has_room(facts) || !facts->tensor_map)
         return "the device has no such instructions";
     if (desc->column_sums) return "it does not sum columns";
-    return lfuse__mma_declines(facts, desc);
+    if (desc->list) return "it takes no lists";
+    return desc->prologue ? "its operands have to lie in memory" : NULL;
+}
+
+static const char *declines(const lfuse__facts *facts, const lfuse__matmul_desc *desc)
+{
+    const char *why = lfuse__tma_declines(facts, desc);
+
+    return why ? why : lfuse__mma_declines(facts, desc);
 }
 
 /* Parts of k are those of wgmma. */
-static bool serves(const lfuse__product_class *p, const int64_t *least, const int64_t *most)
+bool lfuse__tma_serves(const lfuse__product_class *p, const int64_t *least, const int64_t *most)
 {
     return !p->split && lfuse__tile_serves(p, least, most);
 }
@@ -153,7 +163,8 @@ static const lfuse__tile_traits traits = {
 
 const lfuse__solver lfuse__tma = {
     .name = "tma", .tile = &traits, .runs_on = lfuse__tiles_fit, .declines = declines,
-    .candidate = lfuse__tile_candidate, .is_compiled_ahead = lfuse__tile_is_compiled_ahead, .serves = serves,
-    .suits = lfuse__mma_suits, .cost = cost, .phases = 1, .tickets = lfuse__tiles_tickets,
-    .workspace = lfuse__tiles_workspace, .local_bytes = local_bytes, .emit = lfuse__tiles_emit, .pack = pack,
+    .candidate = lfuse__tile_candidate, .is_compiled_ahead = lfuse__tile_is_compiled_ahead, .serves = lfuse__tma_serves,
+    .suits = lfuse__mma_suits, .cost = lfuse__tma_cost, .phases = 1, .tickets = lfuse__tiles_tickets,
+    .workspace = lfuse__tiles_workspace, .local_bytes = lfuse__tma_local_bytes, .emit = lfuse__tiles_emit,
+    .pack = lfuse__tma_pack,
 };

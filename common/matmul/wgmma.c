@@ -20,7 +20,7 @@ static int local(const lfuse__product_class *p)
  */
 lfuse__expr lfuse__wgmma_descriptor(const lfuse__product_class *p, int operand)
 {
-    const int line = lfuse__is_k_contiguous(p, operand) ? p->depth * 2 : 128;
+    const int line = lfuse__is_k_contiguous(p, operand) ? p->depth * lfuse__mma_bytes(p) : 128;
     const unsigned long long across = (unsigned long long)p->depth * 128, along = 8 * (unsigned long long)line;
     const unsigned long long swizzle = line == 128 ? 1 : line == 64 ? 2 : 3;
     return lfuse__expression("0x%llxull", (across >> 4) << 16 | (along >> 4) << 32 | swizzle << 62);

@@ -96,7 +96,7 @@ TEST(test_tensor_map)
 {
     lfuse__bdevice *dev = open_device(0);
     lfuse__tensor_boxes of = { .address = 1 << 20, .line = 64, .lines = 8, .apart = 128, .box_lines = 64,
-                               .matrices = 3, .matrix_apart = 1024 };
+                               .matrices = 3, .matrix_apart = 1024, .bytes = 2 };
     lfuse__facts facts;
     uint64_t map[LFUSE__TENSOR_MAP_WORDS];
     CUcontext current;

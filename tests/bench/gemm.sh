@@ -8,7 +8,8 @@ export LFUSE_WISDOM="$work/wisdom"
 runs()
 {
     "$bench" --device all --quick --json "$work/figures" --case gemm:40x24x33:f16:to=f32 --case gemm:48x48x48 \
-        --case gemm:24x20x28:tf32 --case gemm:24x20x28:f32x3:nt:frozen --case gemm:24x20x28:f16:gelu
+        --case gemm:24x20x28:tf32 --case gemm:24x20x28:f32x3:nt:frozen --case gemm:24x20x28:f16:gelu \
+        --case gemm:24x20x32:nt:e4m3
 }
 all() # of a type of lines, of a case, of a variant
 {
@@ -50,6 +51,7 @@ if "$top_builddir/bench/lfuse-info" --json | grep -q '"devices":\[\]'; then
 else
     ok "all that is run is right" runs
     ok "f16 gives f32 that is verified" verified gemm:40x24x33:f16:to=f32 plan plan+ep native native+ep
+    ok "e4m3 gives f32 that is verified" verified gemm:24x20x32:nt:e4m3 plan plan+ep native native+ep
     ok "each tensor counts in its type" bytes
     ok "squares by Strassen's algorithm are verified" verified gemm:48x48x48 plan strassen1 strassen2
     ok "f32x3 with a frozen operand is verified everywhere" \

@@ -111,6 +111,8 @@ static void use_units(rig *r)
     case_units(r, LFUSE_F16);
     case_units(r, LFUSE_BF16);
     case_units(r, LFUSE_F32);
+    case_units(r, LFUSE_E4M3);
+    case_units(r, LFUSE_E5M2);
 }
 
 static void use_column_sums(rig *r)

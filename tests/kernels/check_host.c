@@ -124,10 +124,10 @@ static void open_units(void)
 }
 
 /* Work-items of a group as coroutines, which exchange fragments as teams of the devices do. */
-TEST_LOOP(units, 0, 3)
+TEST_LOOP(units, 0, 5)
 {
     open_units();
-    case_units(&r, (const lfuse_type[]){LFUSE_F16, LFUSE_BF16, LFUSE_F32}[_i]);
+    case_units(&r, (const lfuse_type[]){LFUSE_F16, LFUSE_BF16, LFUSE_F32, LFUSE_E4M3, LFUSE_E5M2}[_i]);
 }
 
 TEST_CASE("split", .teardown = close_form)

@@ -329,6 +329,11 @@ static const struct {
     {"128x256x64:2x64:1:", &lfuse__tma, false, false},
     {"128x128x64:4x32:1:", &lfuse__tma, false, false},
     {"128x64x64:2x16:1:", &lfuse__tma, false, false},
+    {"128x256x128:2x64:1:", &lfuse__tma_fp8, false, false},
+    {"128x128x128:2x32:1:", &lfuse__tma_fp8, false, false},
+    {"128x64x128:2x16:1:", &lfuse__tma_fp8, false, false},
+    {"128x256x128:2x64:1:", &lfuse__fp8_packed, false, false},
+    {"128x128x128:2x32:1:", &lfuse__fp8_packed, false, false},
     {"128x128x64:2x32:1:", &lfuse__wgmma, true, false},
     {"64x128x64:2x32:1:", &lfuse__wgmma, true, false},
     {"256x128x64:2x32:1:", &lfuse__wgmma, true, false},
@@ -388,6 +393,24 @@ static bool is_batched(const rig *r, int i, const lfuse__matmul_desc *desc, int 
     return at % 2 == 0 && (at / 4 + i) % 2 == 0 && !lfuse__solver_declines(units[i].solver, &r->facts, &batched);
 }
 
+static bool is_of_bytes(const lfuse__solver *solver)
+{
+    return solver == &lfuse__tma_fp8 || solver == &lfuse__fp8_packed;
+}
+
+/*
+ * Of operands of 8 bits, every second B has the other type; lines run along k where tensor maps are to copy them, else
+ * all ways by turns but for that one.
+ */
+static void class_of_unit(problem *p, const lfuse__solver *solver, lfuse_type type, int turn, ending end)
+{
+    const bool along = solver == &lfuse__tma_fp8, others = solver == &lfuse__fp8_packed;
+    const int way = others && (turn & 3) == 2 ? 0 : turn & 3;
+    class_of(p, type, !along && way & 1, along || way >> 1 & 1, end);
+    if (is_of_bytes(solver) && turn & 1) p->s.k.operands[B].type = type == LFUSE_E4M3 ? LFUSE_E5M2 : LFUSE_E4M3;
+    p->s.k.product.precision = precision_of(type);
+}
+
 void case_units(rig *r, lfuse_type type)
 {
     static const int64_t sizes[][3] = {{136, 264, 392}, {131, 97, 75}, {40, 72, 80}, {33, 264, 0}};
@@ -399,23 +422,25 @@ void case_units(rig *r, lfuse_type type)
     for (int i = 0; i < UNITS; i++)
         for (int at = 0; at < 2 * SIZES; at++, turn++) {
             const int64_t *z = sizes[at / 2], parts = at % 2 ? 3 : 0;
+            const int chunk = 16 / (int)lfuse_type_size(type);
             const bool quick = z[1] % 8 == 0;
+            const int64_t k = quick && chunk == 16 ? lfuse__ceil_div(z[2], chunk) * chunk : z[2];
             /* A long epilogue of several tiles, with the operands of the next one on their way. */
             const bool staged = units[i].little && at == 0;
             problem p;
             if ((parts && !units[i].splits) || !has_unit(&facts, i, &desc)) continue;
             if (!test_all() && turn % 5 && !staged &&
-                (at || type != LFUSE_BF16 || units[i].solver != &lfuse__tma))
+                (at || (units[i].solver == &lfuse__tma ? type != LFUSE_BF16 : !is_of_bytes(units[i].solver))))
                 continue;
             const lfuse__matmul_candidate t = unit_of(i, (int)parts);
-            class_of(&p, type, turn & 1, turn >> 1 & 1, staged ? LONG : (ending)(turn / 2 % ENDINGS));
-            p.s.k.product.precision = desc.precision;
+            class_of_unit(&p, units[i].solver, type, turn, staged ? LONG : (ending)(turn / 2 % ENDINGS));
             r->facts = facts_of_unit(&facts, i);
             p.s.k.product.batched = is_batched(r, i, &desc, at);
-            OK(choose_named(&r->facts, (int64_t[]){z[0], z[1], z[2], PRODUCTS}, &t, &p.s.k));
+            /* Odd sizes too of what has been chosen for even ones, whose addresses, and strides, may not be. */
+            OK(choose_named(&r->facts, (int64_t[]){z[0], z[1], lfuse__ceil_div(z[2], 16) * 16, PRODUCTS}, &t, &p.s.k));
             ck_assert_ptr_eq(p.s.k.product.solver, units[i].solver);
-            sizes_of(&p, z[0], z[1], z[2], quick ? 8 : 1, at % 3 == 0 ? 8 : 0);
-            if (p.s.k.product.batched) batch_of(&p, PRODUCTS, quick ? 8 : 3);
+            sizes_of(&p, z[0], z[1], k, quick ? (int)(chunk - k % chunk) : 1, at % 3 == 0 ? chunk : 0);
+            if (p.s.k.product.batched) batch_of(&p, PRODUCTS, quick ? chunk : 3);
             p.g.parts = parts;
             if (turn % 2 || staged) r->facts.info.compute_units = 1; /* groups that stay have several tiles */
             run_product(r, &p, true, (uint64_t)turn + 1);
@@ -427,18 +452,15 @@ void case_tiles(rig *r, lfuse_type type)
 {
     const int64_t few[] = {1, 1, 1, 1}, many[] = {100000, 100000, 100000, 100000};
     const int stride = test_all() ? 1 : (type == LFUSE_F32 ? 4 : 23) * (r->facts.compiles_at_launch ? 3 : 1);
-    lfuse__kernel_class all[LFUSE__MATMUL_CLASSES];
     int64_t sizes[3];
     problem p;
     int turn = 0, skinny = 0;
-    class_of(&p, type, false, false, PLAIN);
-    const int count = lfuse__matmul_classes(&r->facts, few, many, &p.s.k, all);
-    ck_assert_int_gt(count, 1);
-    for (int c = 0; c < count; c++)
-        for (int way = 0; way < 4; way++) {
-            lfuse__kernel_class found[LFUSE__MATMUL_CLASSES];
-            class_of(&p, type, way & 1, way >> 1, PLAIN);
-            ck_assert_int_eq(lfuse__matmul_classes(&r->facts, few, many, &p.s.k, found), count);
+    for (int way = 0; way < 4; way++) {
+        lfuse__kernel_class found[LFUSE__MATMUL_CLASSES];
+        class_of(&p, type, way & 1, way >> 1, PLAIN);
+        const int count = lfuse__matmul_classes(&r->facts, few, many, &p.s.k, found);
+        ck_assert_int_gt(count, 1);
+        for (int c = 0; c < count; c++) {
             skinny += found[c].product.rows == found[c].product.item_rows;
             for (int s = 0; sizes_for(&found[c].product, s, sizes); s++, turn++) {
                 const bool integers = turn % 4 != 3 || (type != LFUSE_F32 && type != LFUSE_F64);
@@ -450,6 +472,7 @@ void case_tiles(rig *r, lfuse_type type)
                 run_product(r, &p, integers, (uint64_t)turn + 1);
             }
         }
+    }
     ck_assert_int_gt(skinny, 0);
     case_batches(r, type);
     if (type == LFUSE_F32) case_tilings(r, type);
@@ -459,15 +482,15 @@ void case_tiles(rig *r, lfuse_type type)
 static void unit_emit(lfuse__strbuf *out, const lfuse__facts *device, int i, int parts)
 {
     const lfuse__facts own = facts_of_unit(device, i), *const facts = &own;
-    const lfuse_type type = units[i].solver->splits_operands ? LFUSE_F32 : i & 1 ? LFUSE_BF16 : LFUSE_F16;
+    const lfuse_type narrow = is_of_bytes(units[i].solver) ? LFUSE_E4M3 : i & 1 ? LFUSE_BF16 : LFUSE_F16;
+    const lfuse_type type = units[i].solver->splits_operands ? LFUSE_F32 : narrow;
     const lfuse__matmul_desc desc = {.types = {type, type}, .result = type, .precision = precision_of(type)};
     char name[LFUSE__MATMUL_CANDIDATE_NAME];
     const lfuse__matmul_candidate t = unit_of(i, parts);
     problem p;
     if (!has_unit(device, i, &desc)) return;
     if (facts->wgmma && is_of_warps(i) && !test_all()) return; /* as for architectures without */
-    class_of(&p, type, (i + parts) & 1, i >> 1 & 1, (ending)((i + parts) % ENDINGS));
-    p.s.k.product.precision = desc.precision;
+    class_of_unit(&p, units[i].solver, type, ((i + parts) & 1) | (i & 2), (ending)((i + parts) % ENDINGS));
     p.s.k.product.frozen[LFUSE__PRODUCT_B] = i & 1; /* of solvers that keep something, one shape with and one without */
     OK(choose_named(facts, (int64_t[]){512, 512, 512}, &t, &p.s.k));
     for (p.s.k.product.phase = 0; p.s.k.product.phase < lfuse__product_phases(&p.s.k); p.s.k.product.phase++) {

@@ -573,6 +573,32 @@ TEST(warpgroups_of_any_size)
     ck_assert_int_eq(of_each[0], -1);
 }
 
+/* Operands of 8 bits, of both types: lines of whole chunks along k are copied by maps; others are packed before. */
+TEST(maps_of_bytes)
+{
+    const int64_t extents[] = {4096, 2048, 8192}, odd[] = {4096, 2048, 8200};
+    lfuse__facts facts = facts_of(LFUSE__PRODUCTS_TUNED);
+    lfuse__kernel_class c;
+    facts.tensor_cores = facts.wgmma = true;
+    facts.dynamic_local_bytes = 227 * 1024, facts.tensor_map = some_map;
+    for (int way = 0; way < 8; way++) {
+        const bool along = (way & 3) == 2;
+        class_of(&c, LFUSE_E4M3);
+        if (way & 4) c.operands[LFUSE__PRODUCT_B].type = LFUSE_E5M2;
+        c.product.ta = way & 1, c.product.tb = way >> 1 & 1;
+        OK(choose(&facts, extents, false, &c));
+        ck_assert_ptr_eq(c.product.solver, along ? &lfuse__tma_fp8 : &lfuse__fp8_packed);
+        ck_assert_uint_le(lfuse__family_local_bytes(&c), facts.dynamic_local_bytes - 256);
+        OK(choose(&facts, odd, false, &c));
+        ck_assert_ptr_eq(c.product.solver, &lfuse__fp8_packed);
+    }
+    class_of(&c, LFUSE_E4M3);
+    c.product.tb = true;
+    facts.wgmma = false;
+    OK(choose(&facts, extents, false, &c));
+    ck_assert_ptr_eq(c.product.solver, &lfuse__simt);
+}
+
 /* Vectors of 16 bytes: 8 elements, of leading dimensions, of addresses, of a batch's distances. */
 TEST(units_vectors)
 {

@@ -118,6 +118,15 @@ TEST(none_of_two_types_by_strassen)
     ck_assert_msg(strstr(text.data, "(levels 0 4 x 16 x 8 operands of two types)"), "%s", text.data);
 }
 
+/* Factors of e4m3, sums of blocks, would keep three bits. */
+TEST(none_of_bytes_by_strassen)
+{
+    rig_strassen = LFUSE_STRASSEN_ONE;
+    product(LFUSE_E4M3, LFUSE_E4M3, LFUSE_F32, LFUSE_PRECISION_FULL);
+    rig_make(0);
+    ck_assert_msg(strstr(text.data, "(levels 0 4 x 16 x 8 factors of 8 bits)"), "%s", text.data);
+}
+
 /* ---- operands of 8 bits ---- */
 
 static lfuse_value scaled(lfuse_type a, lfuse_type b, int rank, lfuse_size rows, lfuse_size columns)

@@ -231,7 +231,7 @@ lfuse_status lfuse__stub_tensor_map(lfuse__bdevice *dev, const lfuse__tensor_box
     (void)dev;
     *made = of->address % 16 == 0 && of->apart % 16 == 0 && of->matrix_apart % 16 == 0;
     map[0] = of->address, map[1] = of->line, map[2] = of->lines, map[3] = of->apart, map[4] = of->box_lines;
-    map[5] = of->matrices, map[6] = of->matrix_apart;
+    map[5] = of->matrices, map[6] = of->matrix_apart, map[7] = of->bytes;
     return LFUSE_OK;
 }
 

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "common/matmul/fp8.h"
+
+#include "common/kernels/text/gemm_fp8.k.h"
+
+enum { WIDEST = 128, CHUNK = 16 }; /* columns of an instruction: accumulators of more leave no room for sums in f32 */
+
+static int width(const lfuse__product_class *p)
+{
+    return p->columns < WIDEST ? p->columns : WIDEST;
+}
+
+void lfuse__fp8_put_part(const void *context, int part, int indent)
+{
+    const lfuse__tiles *t = context;
+    const lfuse__product_class *p = t->p;
+    const lfuse__expr shape = lfuse__expression(
+        "%s_%s_%d", lfuse__memory_word(t->t.k->operands[LFUSE__PRODUCT_A].type),
+        lfuse__memory_word(t->t.k->operands[LFUSE__PRODUCT_B].type), width(p));
+    const int parts = p->columns / width(p), sums = p->item_rows * p->item_columns, partial = sums / parts;
+    const lfuse__parameter own[] = {
+        {"PART_MULTIPLIERS", .number = part == LFUSE__FP8_MULTIPLIERS},
+        {"PART_MULTIPLY", .number = part == LFUSE__FP8_MULTIPLY},
+        {"PART_PROMOTE", .number = part == LFUSE__FP8_PROMOTE}, {"SHAPE", .word = shape.text},
+        {"PARTS", .number = parts}, {"PARTIAL", .number = partial}, {"FIRST", .number = sums - partial},
+        {"STEP", .number = LFUSE__MMA_STEP_BYTES / 16}, {"NEXT_PART", .number = width(p) * p->depth / 16}, {NULL},
+    };
+
+    lfuse__mma_put_text(t, indent, "", lfuse__text_gemm_fp8, own, NULL);
+}
+
+static bool has_eight_bits(lfuse_type type)
+{
+    return type == LFUSE_E4M3 || type == LFUSE_E5M2;
+}
+
+bool lfuse__fp8_multiplies(const lfuse__matmul_desc *desc)
+{
+    return has_eight_bits(desc->types[0]) && has_eight_bits(desc->types[1]);
+}
+
+bool lfuse__fp8_lies_along(const lfuse__product_class *p, const int64_t *least, const int64_t *most)
+{
+    return lfuse__is_k_contiguous(p, LFUSE__PRODUCT_A) && lfuse__is_k_contiguous(p, LFUSE__PRODUCT_B) &&
+           (least[2] != most[2] || least[2] % CHUNK == 0);
+}

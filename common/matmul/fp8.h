@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What solvers share that multiply e4m3 and e5m2 by wgmma: the part of text/gemm_pipeline.k that multiplies,
+ * text/gemm_fp8.k. The instructions take lines along k alone: A as it is and B transposed. tma_fp8.c is for such
+ * operands, fp8_packed.c for all others.
+ */
+#ifndef COMMON_MATMUL_FP8_H
+#define COMMON_MATMUL_FP8_H
+
+#include "common/matmul/mma.h"
+
+/* Parts of text/gemm_fp8.k: `part` of its places. */
+enum { LFUSE__FP8_MULTIPLIERS, LFUSE__FP8_MULTIPLY, LFUSE__FP8_PROMOTE };
+void lfuse__fp8_put_part(const void *t, int part, int indent);
+
+/* Returns whether the operands have 8 bits. */
+bool lfuse__fp8_multiplies(const lfuse__matmul_desc *desc);
+/*
+ * Returns whether the lines of A and B lie as tensor maps and instructions want them: along k, and, where the sizes are
+ * known, in whole chunks of 16 bytes.
+ */
+bool lfuse__fp8_lies_along(const lfuse__product_class *p, const int64_t *least, const int64_t *most);
+
+#endif

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Products of e4m3 and e5m2 on Hopper whose operands do not lie as the instructions take them, in two launches:
+ * text/gemm_fp8_pack.k copies both into k-tiles in the workspace, and text/gemm_pipeline.k multiplies these.
+ */
+#include "common/base/costs.h"
+#include "common/base/error.h"
+#include "common/matmul/fp8.h"
+#include "common/matmul/provider.h"
+
+#include "common/kernels/text/gemm_fp8_pack.k.h"
+#include "common/kernels/text/gemm_fp8_pack_operand.k.h"
+#include "common/kernels/text/gemm_fp8_packed.k.h"
+
+enum { PACK, PRODUCT, PHASES };
+enum { LINES = 64, PACKERS = 128 }; /* of a group that packs */
+
+/* ---- the texts ---- */
+
+static void put_operand(const void *context, int operand, int indent)
+{
+    const lfuse__tiles *t = context;
+    const bool a = operand == LFUSE__PRODUCT_A;
+    const lfuse__expr aligned = lfuse__expression("W(%d) >> %d & 1", t->l.own + LFUSE__TILES_VECTORS, operand);
+    lfuse__expr first;
+    const lfuse__parameter parameters[] = {
+        {"K_CONTIGUOUS", .number = lfuse__is_k_contiguous(t->p, operand)}, {"OPERAND", .word = first.text},
+        {"LD", .number = a ? t->l.lda : t->l.ldb}, {"ALIGNED", .word = aligned.text},
+        {"WIDTH", .number = a ? t->p->rows : t->p->columns},
+        {"PACKED", .word = a ? "packed" : "(packed + lines_a * k_tiles * 128)"}, {NULL},
+    };
+
+    lfuse__put_product_first(&t->l, operand, first.text, sizeof first.text);
+    lfuse__put_text(t->t.out, indent, lfuse__text_gemm_fp8_pack_operand, parameters, NULL, NULL);
+}
+
+/* Parts of text/gemm_fp8_packed.k. */
+enum { SOURCES, COPY, NOTHING };
+
+static void put_part(const void *context, int part, int indent)
+{
+    const lfuse__parameter own[] = {
+        {"PART_SOURCES", .number = part == SOURCES}, {"PART_COPY", .number = part == COPY}, {NULL},
+    };
+
+    lfuse__mma_put_text(context, indent, "", lfuse__text_gemm_fp8_packed, own, NULL);
+}
+
+static void put_product(const lfuse__tiles *t, const char *name)
+{
+    static const lfuse__text_place parts[] = {
+        {"EARLY", put_part, NOTHING}, {"SOURCES", put_part, SOURCES}, {"COPY_STAGE", put_part, COPY},
+        {"MULTIPLIERS", lfuse__fp8_put_part, LFUSE__FP8_MULTIPLIERS},
+        {"MULTIPLY", lfuse__fp8_put_part, LFUSE__FP8_MULTIPLY}, {"PROMOTE", lfuse__fp8_put_part, LFUSE__FP8_PROMOTE},
+        {"FINISH", put_part, NOTHING}, {NULL, NULL, 0},
+    };
+
+    lfuse__put_pipeline(t, name, false, parts);
+}
+
+static void put_kernel(const lfuse__tiles *t, const char *name)
+{
+    static const lfuse__text_place places[] = {
+        {"PACK_A", put_operand, LFUSE__PRODUCT_A}, {"PACK_B", put_operand, LFUSE__PRODUCT_B}, {NULL, NULL, 0},
+    };
+    static const lfuse__parameter none[] = {{NULL}};
+
+    if (t->p->phase == PACK) lfuse__mma_put_text(t, 0, name, lfuse__text_gemm_fp8_pack, none, places);
+    else put_product(t, name);
+}
+
+/* ---- sizes ---- */
+
+/* Lines of k-tiles, of whole tiles. */
+static uint64_t lines(const lfuse__product_class *p, uint64_t down, uint64_t across)
+{
+    return down * (uint64_t)p->rows + across * (uint64_t)p->columns;
+}
+
+static uint64_t workspace(const lfuse__kernel_class *c, const lfuse__facts *facts, const lfuse__geometry *g)
+{
+    const lfuse__product_class *p = &c->product;
+    lfuse__cut cut;
+
+    lfuse__tiles_cut(p, facts, g, &cut);
+    return lines(p, (uint64_t)cut.down, (uint64_t)cut.across) * (uint64_t)cut.k_tiles * (uint64_t)p->depth;
+}
+
+static unsigned local_bytes(const lfuse__kernel_class *c)
+{
+    return c->product.phase == PACK ? 0 : lfuse__pipeline_bytes(&c->product);
+}
+
+static lfuse_status pack(const lfuse__kernel_class *c, const lfuse__facts *facts, const lfuse__geometry *g,
+                         lfuse__packed *packed)
+{
+    const lfuse__product_class *p = &c->product;
+    lfuse__product_layout l;
+
+    LFUSE__TRY(lfuse__tiles_pack(c, facts, g, packed));
+    if (p->phase == PRODUCT) return lfuse__pipeline_launch(c, facts, g, packed);
+    lfuse__product_layout_make(c, &l);
+    const uint64_t all = lines(p, packed->words[l.own + LFUSE__TILES_DOWN], packed->words[l.own + LFUSE__TILES_ACROSS]);
+    return lfuse__tiles_launch(c, g, all / LINES * (uint64_t)lfuse__ceil_div(g->extents[2], p->depth), PACKERS, packed);
+}
+
+/* The operands are read and stored, at the rate of memory, in a launch of their own. */
+static bool cost(const lfuse__product_class *p, const lfuse__facts *facts, const int64_t *extents, lfuse__cut *c)
+{
+    const lfuse__tiles_costs costs = lfuse__costs_of(facts).tiles;
+    const double bytes = 2 * ((double)extents[0] + (double)extents[1]) * (double)extents[2];
+
+    if (!lfuse__tile_cost(p, facts, extents, c)) return false;
+    c->time += costs.start + bytes / costs.bytes / (double)lfuse__units(facts);
+    return true;
+}
+
+/* ---- the solver ---- */
+
+static bool runs_on(const lfuse__facts *facts)
+{
+    return lfuse__tiles_fit(facts) && lfuse__pipeline_has_room(facts);
+}
+
+static const char *declines(const lfuse__facts *facts, const lfuse__matmul_desc *desc)
+{
+    if (!runs_on(facts)) return "the device has no such instructions";
+    if (!lfuse__fp8_multiplies(desc)) return "it multiplies e4m3 and e5m2";
+    if (desc->list) return "it takes no lists";
+    if (desc->batched) return "it takes no batches";
+    if (desc->column_sums) return "it does not sum columns";
+    return desc->prologue ? "its operands have to lie in memory" : NULL;
+}
+
+/* What lies as it should is lfuse__tma_fp8's, whose tiles have the same numbers. */
+static bool serves(const lfuse__product_class *p, const int64_t *least, const int64_t *most)
+{
+    return !p->split && !lfuse__fp8_lies_along(p, least, most) && lfuse__tile_serves(p, least, most);
+}
+
+static const lfuse__tile_shape shapes[] = {
+    {128, 256, LFUSE__WGMMA_DEPTH_FP8, 2, 64, 1, 3, 1, 0, 2900},
+    {128, 128, LFUSE__WGMMA_DEPTH_FP8, 2, 32, 1, 5, 1, 0, 2500},
+};
+
+static const lfuse__tile_traits traits = {
+    .shapes = shapes, .nshapes = sizeof shapes / sizeof *shapes, .chunk = 16, .tensor_cores = true, .eight_bits = true,
+    .local = lfuse__pipeline_local, .put_corner = lfuse__pipeline_put_corner, .put_place = lfuse__pipeline_put_place,
+    .put_kernel = put_kernel,
+};
+
+const lfuse__solver lfuse__fp8_packed = {
+    .name = "fp8_packed", .tile = &traits, .runs_on = runs_on, .declines = declines,
+    .candidate = lfuse__tile_candidate, .is_compiled_ahead = lfuse__tile_is_compiled_ahead, .serves = serves,
+    .cost = cost, .phases = PHASES, .workspace = workspace, .local_bytes = local_bytes, .emit = lfuse__tiles_emit,
+    .pack = pack,
+};
