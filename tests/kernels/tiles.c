@@ -415,6 +415,8 @@ void case_units(rig *r, lfuse_type type)
 {
     static const int64_t sizes[][3] = {{136, 264, 392}, {131, 97, 75}, {40, 72, 80}, {33, 264, 0}};
     enum { SIZES = sizeof sizes / sizeof *sizes };
+    /* A warpgroup that did not wait for the other one would take stages of the ring as they were two turns before. */
+    static const int64_t turns[] = {136, 136, 776};
     const lfuse__matmul_desc desc = {.types = {type, type}, .result = type, .precision = precision_of(type)};
     const lfuse__facts facts = r->facts;
     int turn = type == LFUSE_F16 ? 0 : 1;
@@ -439,7 +441,9 @@ void case_units(rig *r, lfuse_type type)
             /* Odd sizes too of what has been chosen for even ones, whose addresses, and strides, may not be. */
             OK(choose_named(&r->facts, (int64_t[]){z[0], z[1], lfuse__ceil_div(z[2], 16) * 16, PRODUCTS}, &t, &p.s.k));
             ck_assert_ptr_eq(p.s.k.product.solver, units[i].solver);
-            sizes_of(&p, z[0], z[1], k, quick ? (int)(chunk - k % chunk) : 1, at % 3 == 0 ? chunk : 0);
+            const bool ahead = units[i].solver == &lfuse__tma && lfuse__pipeline_is_pingpong(&p.s.k.product) && at == 0;
+            if (ahead) z = turns;
+            sizes_of(&p, z[0], z[1], ahead ? z[2] : k, quick ? (int)(chunk - k % chunk) : 1, at % 3 == 0 ? chunk : 0);
             if (p.s.k.product.batched) batch_of(&p, PRODUCTS, quick ? chunk : 3);
             p.g.parts = parts;
             if (turn % 2 || staged) r->facts.info.compute_units = 1; /* groups that stay have several tiles */
