@@ -103,8 +103,10 @@ static void case_batches(bool frozen, bool shared)
     lfuse_tensor *v = shared ? filled_tensor(SHAPE(1, COLUMNS, K), of_other)
                              : filled_tensor(SHAPE(COUNT, COLUMNS, K), of_other);
     lfuse_plan *plan = new_plan(dev, g, &o);
+    const uint64_t loaded = programs();
     LAUNCHES(frozen + RUN, RUN(plan, stream, BIND("x", x), BIND("w", v), BIND("b", b), BIND("y", y)));
     if (frozen) LAUNCHES(RUN, RUN(plan, stream, BIND("x", x), BIND("w", v), BIND("b", b), BIND("y", y)));
+    ck_assert_uint_eq(programs(), loaded); /* the plan has foreseen what is kept */
     const float *got = values(y);
     for (int64_t i = 0; i < COUNT * ROWS * COLUMNS; i += 13) {
         const int64_t row = i / COLUMNS, column = i % COLUMNS + (shared ? 0 : row / ROWS * COLUMNS);

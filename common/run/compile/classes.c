@@ -166,6 +166,14 @@ static bool reduces(const lfuse__body *body)
     return false;
 }
 
+/* Whether all products of a batch share the operand: what is made of it would be kept for each. */
+static bool shared_by_batch(const lfuse__step *step, const lfuse__operand *o)
+{
+    for (int i = 0; i < step->rank - 2; i++)
+        if (o->axis[i] >= 0) return false;
+    return step->rank > 2;
+}
+
 /* Its form is chosen by sizes. */
 static void product_class(const lfuse__plan_body *plan, const lfuse__step *step, lfuse__kernel_class *k)
 {
@@ -181,7 +189,9 @@ static void product_class(const lfuse__plan_body *plan, const lfuse__step *step,
     if (step->kind == LFUSE__STEP_GEMM) {
         memcpy(k->product.prologue, step->product.prologue, sizeof k->product.prologue);
         k->product.precision = step->product.precision;
-        for (i = 0; i < 2; i++) k->product.frozen[i] = step->product.frozen[i] && !step->prepare;
+        for (i = 0; i < 2; i++)
+            k->product.frozen[i] = step->product.frozen[i] && !step->prepare &&
+                                   !shared_by_batch(step, &step->operands[i]);
     }
     lfuse__product_sides(k, sides);
     k->product.ta = transposed(plan, step, LFUSE__PRODUCT_A, sides);
