@@ -3,7 +3,7 @@
 
 #include "common/kernels/text/gemm_fp8.k.h"
 
-enum { WIDEST = 128, CHUNK = 16 }; /* columns of an instruction: accumulators of more leave no room for sums in f32 */
+enum { WIDEST = 128 }; /* columns of an instruction: accumulators of more leave no room for sums in f32 */
 
 static int width(const lfuse__product_class *p)
 {
@@ -39,8 +39,7 @@ bool lfuse__fp8_multiplies(const lfuse__matmul_desc *desc)
     return has_eight_bits(desc->types[0]) && has_eight_bits(desc->types[1]);
 }
 
-bool lfuse__fp8_lies_along(const lfuse__product_class *p, const int64_t *least, const int64_t *most)
+bool lfuse__fp8_lies_along(const lfuse__product_class *p)
 {
-    return lfuse__is_k_contiguous(p, LFUSE__PRODUCT_A) && lfuse__is_k_contiguous(p, LFUSE__PRODUCT_B) &&
-           (least[2] != most[2] || least[2] % CHUNK == 0);
+    return lfuse__is_k_contiguous(p, LFUSE__PRODUCT_A) && lfuse__is_k_contiguous(p, LFUSE__PRODUCT_B);
 }

@@ -9,16 +9,15 @@
 
 #include "common/matmul/mma.h"
 
+enum { LFUSE__FP8_CHUNK = 16 /* elements in 16 bytes: of tensor maps, lines are whole numbers of them */ };
+
 /* Parts of text/gemm_fp8.k: `part` of its places. */
 enum { LFUSE__FP8_MULTIPLIERS, LFUSE__FP8_MULTIPLY, LFUSE__FP8_PROMOTE };
 void lfuse__fp8_put_part(const void *t, int part, int indent);
 
 /* Returns whether the operands have 8 bits. */
 bool lfuse__fp8_multiplies(const lfuse__matmul_desc *desc);
-/*
- * Returns whether the lines of A and B lie as tensor maps and instructions want them: along k, and, where the sizes are
- * known, in whole chunks of 16 bytes.
- */
-bool lfuse__fp8_lies_along(const lfuse__product_class *p, const int64_t *least, const int64_t *most);
+/* Returns whether the lines of A and B run along k, as the instructions take them. */
+bool lfuse__fp8_lies_along(const lfuse__product_class *p);
 
 #endif

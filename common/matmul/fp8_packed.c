@@ -132,21 +132,24 @@ static const char *declines(const lfuse__facts *facts, const lfuse__matmul_desc 
     return desc->prologue ? "its operands have to lie in memory" : NULL;
 }
 
-/* What lies as it should is lfuse__tma_fp8's, whose tiles have the same numbers. */
+/* What lies as it should is lfuse__tma_fp8's, whose tiles have the same numbers: of known sizes one of both serves. */
 static bool serves(const lfuse__product_class *p, const int64_t *least, const int64_t *most)
 {
-    return !p->split && !lfuse__fp8_lies_along(p, least, most) && lfuse__tile_serves(p, least, most);
+    const bool may_be_odd = least[2] != most[2] || least[2] % LFUSE__FP8_CHUNK;
+
+    return !p->split && (may_be_odd || !lfuse__fp8_lies_along(p)) && lfuse__tile_serves(p, least, most);
 }
 
+/* The rates are those of tma_fp8.c: the kernel is the same but for how k-tiles come. */
 static const lfuse__tile_shape shapes[] = {
     {128, 256, LFUSE__WGMMA_DEPTH_FP8, 2, 64, 1, 3, 1, 0, 2900},
     {128, 128, LFUSE__WGMMA_DEPTH_FP8, 2, 32, 1, 5, 1, 0, 2500},
 };
 
 static const lfuse__tile_traits traits = {
-    .shapes = shapes, .nshapes = sizeof shapes / sizeof *shapes, .chunk = 16, .tensor_cores = true, .eight_bits = true,
-    .local = lfuse__pipeline_local, .put_corner = lfuse__pipeline_put_corner, .put_place = lfuse__pipeline_put_place,
-    .put_kernel = put_kernel,
+    .shapes = shapes, .nshapes = sizeof shapes / sizeof *shapes, .chunk = LFUSE__FP8_CHUNK, .tensor_cores = true,
+    .eight_bits = true, .local = lfuse__pipeline_local, .put_corner = lfuse__pipeline_put_corner,
+    .put_place = lfuse__pipeline_put_place, .put_kernel = put_kernel,
 };
 
 const lfuse__solver lfuse__fp8_packed = {

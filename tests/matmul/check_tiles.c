@@ -592,6 +592,20 @@ TEST(maps_of_bytes)
         OK(choose(&facts, odd, false, &c));
         ck_assert_ptr_eq(c.product.solver, &lfuse__fp8_packed);
     }
+    /* Where k is not known a plan compiles both. */
+    for (int along = 0; along < 2; along++) {
+        lfuse__kernel_class all[LFUSE__MATMUL_CLASSES];
+        int by_maps = 0, packed = 0;
+        class_of(&c, LFUSE_E4M3);
+        c.product.tb = along;
+        const int count = lfuse__matmul_classes(&facts, (int64_t[]){1, 1, 1}, extents, &c, all);
+        ck_assert_int_lt(count, LFUSE__MATMUL_CLASSES);
+        for (int i = 0; i < count; i++) {
+            by_maps += all[i].product.solver == &lfuse__tma_fp8;
+            packed += all[i].product.solver == &lfuse__fp8_packed;
+        }
+        ck_assert_msg((by_maps > 0) == (along > 0) && packed > 0, "%d, %d", by_maps, packed);
+    }
     class_of(&c, LFUSE_E4M3);
     c.product.tb = true;
     facts.wgmma = false;
