@@ -69,12 +69,7 @@ static lfuse_status pack(const lfuse__kernel_class *c, const lfuse__facts *facts
 
 static bool runs_on(const lfuse__facts *facts)
 {
-    return lfuse__tiles_fit(facts) && facts->wgmma && facts->dynamic_local_bytes > 0;
-}
-
-static bool has(const lfuse__product_class *p, const lfuse__facts *facts)
-{
-    return lfuse__pipeline_runs(p, facts, lfuse__pipeline_has_room(facts));
+    return lfuse__tiles_fit(facts) && lfuse__has_warpgroups(facts);
 }
 
 static const char *declines(const lfuse__facts *facts, const lfuse__matmul_desc *desc)
@@ -96,8 +91,8 @@ static const lfuse__tile_traits traits = {
 
 const lfuse__solver lfuse__f32x3 = {
     .name = "f32x3", .tile = &traits, .splits_operands = true, .runs_on = runs_on, .declines = declines,
-    .candidate = lfuse__tile_candidate, .serves = lfuse__f32x3_serves, .has = has, .suits = lfuse__f32x3_suits,
-    .cost = lfuse__f32x3_cost,
+    .candidate = lfuse__tile_candidate, .serves = lfuse__f32x3_serves, .has = lfuse__pipeline_has,
+    .suits = lfuse__f32x3_suits, .cost = lfuse__f32x3_cost,
     .phases = LFUSE__F32X3_PHASES, .workspace = lfuse__f32x3_workspace, .kept = lfuse__f32x3_kept,
     .local_bytes = local_bytes, .emit = lfuse__tiles_emit, .pack = pack,
 };

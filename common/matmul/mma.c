@@ -10,7 +10,7 @@
 #include "common/kernels/text/gemm_mma_operand.k.h"
 #include "common/kernels/text/gemm_mma_vectors.k.h"
 
-enum { CHUNK = LFUSE__MMA_CHUNK, STEP = LFUSE__MMA_STEP, BANKS = 128 /* bytes */, LOCAL_OF_ALL = 48 * 1024 };
+enum { CHUNK = LFUSE__MMA_CHUNK, STEP = LFUSE__MMA_STEP, BANKS = 128 /* bytes */ };
 
 int lfuse__mma_warp_rows(const lfuse__product_class *p)
 {
@@ -24,7 +24,7 @@ int lfuse__mma_warp_columns(const lfuse__product_class *p)
 
 bool lfuse__mma_is_small(const lfuse__product_class *p)
 {
-    return p->solver->tile->blocks && p->depth < LFUSE__WGMMA_DEPTH;
+    return p->depth < LFUSE__WGMMA_DEPTH;
 }
 
 int lfuse__mma_stages(const lfuse__product_class *p)
@@ -32,10 +32,16 @@ int lfuse__mma_stages(const lfuse__product_class *p)
     return p->prefetch + 1 + (lfuse__mma_is_small(p) ? 0 : p->solver->tile->spare_stages);
 }
 
+int lfuse__mma_k_tile_bytes(const lfuse__product_class *p, int operand)
+{
+    const int width = operand == LFUSE__PRODUCT_A ? p->rows : p->columns;
+    return width * p->depth * lfuse__mma_bytes(p) * (p->solver->splits_operands ? 2 : 1);
+}
+
 int lfuse__mma_local(const lfuse__product_class *p)
 {
-    const int bytes = lfuse__pipeline_k_tile_bytes(p, LFUSE__PRODUCT_A) +
-                      lfuse__pipeline_k_tile_bytes(p, LFUSE__PRODUCT_B);
+    const int bytes = lfuse__mma_k_tile_bytes(p, LFUSE__PRODUCT_A) +
+                      lfuse__mma_k_tile_bytes(p, LFUSE__PRODUCT_B);
     return lfuse__mma_stages(p) * bytes / (int)lfuse__type_bytes(p->sum);
 }
 
@@ -53,7 +59,7 @@ static void put_operand(const void *context, int place, int indent)
     const int chunks = (along ? p->depth : width) / chunk, bank_chunks = BANKS / 16;
     const bool blocks = p->solver->tile->blocks && chunks >= bank_chunks;
     const int copiers = p->solver->tile->copiers;
-    const int base = a ? 0 : lfuse__pipeline_k_tile_bytes(p, LFUSE__PRODUCT_A);
+    const int base = a ? 0 : lfuse__mma_k_tile_bytes(p, LFUSE__PRODUCT_A);
     const lfuse__expr stage = lfuse__expression("to - base + %d", base);
     const lfuse__expr first_stage = lfuse__expression("%d", base * lfuse__mma_stages(p));
     char first[96], first_of_warp[64];
@@ -114,9 +120,8 @@ static void add_parameters(const lfuse__tiles *t, const char *name, lfuse__param
         {"STEPS", .number = p->depth * lfuse__mma_bytes(p) / LFUSE__MMA_STEP_BYTES},
         {"MAP_A", .number = lfuse__tiles_map(&t->l, LFUSE__PRODUCT_A)},
         {"MAP_B", .number = lfuse__tiles_map(&t->l, LFUSE__PRODUCT_B)},
-        {"STAGE_A", .number = p->rows * p->depth * 2}, {"STAGE_B", .number = p->columns * p->depth * 2},
-        {"A_BYTES", .number = lfuse__pipeline_k_tile_bytes(p, LFUSE__PRODUCT_A)},
-        {"B_BYTES", .number = lfuse__pipeline_k_tile_bytes(p, LFUSE__PRODUCT_B)},
+        {"A_BYTES", .number = lfuse__mma_k_tile_bytes(p, LFUSE__PRODUCT_A)},
+        {"B_BYTES", .number = lfuse__mma_k_tile_bytes(p, LFUSE__PRODUCT_B)},
         {"STEP_A", .number = lfuse__wgmma_step(p, LFUSE__PRODUCT_A)},
         {"STEP_B", .number = lfuse__wgmma_step(p, LFUSE__PRODUCT_B)},
         {"ACROSS_A", .number = !lfuse__is_k_contiguous(p, LFUSE__PRODUCT_A)},
@@ -197,7 +202,8 @@ const char *lfuse__mma_declines(const lfuse__facts *facts, const lfuse__matmul_d
 {
     const lfuse_type type = desc->types[0];
 
-    if (!facts->tensor_cores || facts->info.local_bytes < LOCAL_OF_ALL) return "the device has no such instructions";
+    if (!facts->tensor_cores || facts->info.local_bytes < LFUSE__MMA_LOCAL)
+        return "the device has no such instructions";
     if ((type != LFUSE_F16 && type != LFUSE_BF16) || desc->types[1] != type)
         return "it multiplies f16 by f16 and bf16 by bf16";
     if (desc->list) return "it takes no lists";
@@ -207,7 +213,7 @@ const char *lfuse__mma_declines(const lfuse__facts *facts, const lfuse__matmul_d
 /* Stream-K is slower than whole tiles. */
 static bool serves(const lfuse__product_class *p, const int64_t *least, const int64_t *most)
 {
-    return lfuse__mma_local(p) * 4 + (p->split ? LFUSE__MMA_TICKET : 0) <= LOCAL_OF_ALL &&
+    return lfuse__mma_local(p) * 4 + (p->split ? LFUSE__MMA_TICKET : 0) <= LFUSE__MMA_LOCAL &&
            p->split != LFUSE__SPLIT_STREAM_K && lfuse__tile_serves(p, least, most);
 }
 

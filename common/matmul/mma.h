@@ -14,6 +14,7 @@ enum {
     LFUSE__MMA_CHUNK = 8, /* elements of 16 bits in 16 bytes */
     LFUSE__MMA_STEP = 16, /* of a fragment, along k too where elements have 16 bits */
     LFUSE__MMA_STEP_BYTES = 32, /* along k */
+    LFUSE__MMA_LOCAL = 48 * 1024, /* bytes of static local memory: what no shape of mma.sync exceeds */
     LFUSE__MMA_TICKET = 16, /* bytes of local memory, and more: where groups of one tile meet */
     LFUSE__WARPGROUP = 128,
     LFUSE__WGMMA_ROWS = 64,       /* of D that a warpgroup has */
@@ -26,6 +27,12 @@ enum {
 static inline int lfuse__mma_bytes(const lfuse__product_class *p)
 {
     return p->solver->tile->eight_bits ? 1 : 2;
+}
+
+/* Returns whether the device has warpgroups that multiply, and dynamic local memory for them. */
+static inline bool lfuse__has_warpgroups(const lfuse__facts *facts)
+{
+    return facts->wgmma && facts->dynamic_local_bytes > 0;
 }
 
 /*
@@ -45,35 +52,35 @@ int lfuse__wgmma_step(const lfuse__product_class *p, int operand);
 
 /*
  * pipeline.c: kernels of text/gemm_pipeline.k, whose groups have a warpgroup more than their tiles, which copies.
- *   - pipeline_is_small returns whether the shape is one for devices whose groups have little local memory: k-tiles are
- *     less deep, and a unit has several groups.
- *   - pipeline_has_room returns whether the other shapes fit the device.
- *   - pipeline_runs returns whether the class is for the device, on which the other shapes run or not (`large`).
+ *   - pipeline_has_room returns whether shapes that are not small (mma_is_small) fit the device.
+ *   - pipeline_has is a function of the solver: small shapes are for devices without room for the others.
  *   - put_pipeline puts one. `running` is a parameter of the text; `parts` its places but for those that all of them
  *     have, which end with a name of NULL.
  *   - pipeline_local is a function of the traits: what the epilogue has, as the loop over k-tiles goes on behind it.
  *     So are put_corner and put_place: a work-item has vectors of the epilogue, whose sums are not its own.
  *   - pipeline_is_pingpong returns whether each warpgroup has tiles of its own.
+ *   - pipeline_multiplying returns the work-items of a group that multiply.
  *   - pipeline_bytes returns the bytes of local memory that a launch asks for.
  *   - pipeline_launch sets the groups of a launch, whose words lfuse__tiles_pack has set: they stay on their units,
  *     as many as these have room for, and take one tile after the other.
  */
-bool lfuse__pipeline_is_small(const lfuse__product_class *p);
 bool lfuse__pipeline_has_room(const lfuse__facts *facts);
-bool lfuse__pipeline_runs(const lfuse__product_class *p, const lfuse__facts *facts, bool large);
+bool lfuse__pipeline_has(const lfuse__product_class *p, const lfuse__facts *facts);
 void lfuse__put_pipeline(const lfuse__tiles *t, const char *name, bool running, const lfuse__text_place *parts);
 bool lfuse__pipeline_is_pingpong(const lfuse__product_class *p);
 int lfuse__pipeline_local(const lfuse__product_class *p);
 void lfuse__pipeline_put_corner(const lfuse__tiles *t, int indent, const char *place);
 void lfuse__pipeline_put_place(const lfuse__tiles *t, int indent, const char *number);
+int lfuse__pipeline_multiplying(const lfuse__product_class *p);
 unsigned lfuse__pipeline_bytes(const lfuse__product_class *p);
 lfuse_status lfuse__pipeline_launch(const lfuse__kernel_class *c, const lfuse__facts *facts, const lfuse__geometry *g,
                                     lfuse__packed *packed);
-/* pipeline.c: returns the bytes of a k-tile of A or B in local memory, with all words of its elements. */
-int lfuse__pipeline_k_tile_bytes(const lfuse__product_class *p, int operand);
+
+/* mma.c: returns the bytes of a k-tile of A or B in local memory, with all words of its elements. */
+int lfuse__mma_k_tile_bytes(const lfuse__product_class *p, int operand);
 
 /*
- * mma.c: shapes of wgmma.
+ * mma.c: shapes of warpgroups.
  *   - is_small returns whether the shape is one for devices whose groups have little local memory: its k-tiles are less
  *     deep, and a unit has several groups.
  *   - stages returns the stages of k-tiles. Of small shapes none holds k-tiles of products that may not have ended:

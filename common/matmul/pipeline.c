@@ -9,29 +9,17 @@
 enum {
     MOST_VECTORS = 8, FEW_VECTORS = 4, /* of each work-item, that go through the epilogue together; of small tiles */
     TEAM = 32, TEAM_ROWS = 8,         /* work-items that exchange sums; rows that they have together */
-    LONG = 12,                        /* operations of a body whose epilogues pause, */
+    LONG = 12,                        /* a body of more operations than these pauses in its epilogue (PACED) */
     PAUSES = 200,                     /* nanoseconds of all its passes for each k-tile */
     MOST_PARTS = 16,                  /* places of the text that a solver fills in, and the epilogue */
-    REGISTERS = 65536,                /* of a unit; a work-item has a multiple of UNIT */
-    UNIT = 8,
+    UNIT = 8,                         /* a work-item has a multiple of so many registers */
     FEW = 24, FEW_WHERE_SLOW = 40,    /* of a work-item that copies */
     BARRIERS = 256                    /* bytes, and more: of all barriers of a group */
 };
 
-bool lfuse__pipeline_is_small(const lfuse__product_class *p)
-{
-    return p->depth < LFUSE__WGMMA_DEPTH;
-}
-
-int lfuse__pipeline_k_tile_bytes(const lfuse__product_class *p, int operand)
-{
-    const int width = operand == LFUSE__PRODUCT_A ? p->rows : p->columns;
-    return width * p->depth * lfuse__mma_bytes(p) * (p->solver->splits_operands ? 2 : 1);
-}
-
 static int stage(const lfuse__product_class *p)
 {
-    return lfuse__pipeline_k_tile_bytes(p, LFUSE__PRODUCT_A) + lfuse__pipeline_k_tile_bytes(p, LFUSE__PRODUCT_B);
+    return lfuse__mma_k_tile_bytes(p, LFUSE__PRODUCT_A) + lfuse__mma_k_tile_bytes(p, LFUSE__PRODUCT_B);
 }
 
 static int stages(const lfuse__product_class *p)
@@ -41,14 +29,14 @@ static int stages(const lfuse__product_class *p)
 
 bool lfuse__pipeline_is_pingpong(const lfuse__product_class *p)
 {
-    return !lfuse__pipeline_is_small(p) && lfuse__tiles_threads(p) == LFUSE__WARPGROUP;
+    return !lfuse__mma_is_small(p) && lfuse__tiles_threads(p) == LFUSE__WARPGROUP;
 }
 
 /* Returns the vectors of a work-item that go through the epilogue together. */
 static int vectors_of(const lfuse__product_class *p)
 {
     const int of_row = p->columns * TEAM_ROWS / TEAM / lfuse__tiles_vector(p);
-    const int most = lfuse__pipeline_is_small(p) ? FEW_VECTORS : MOST_VECTORS;
+    const int most = lfuse__mma_is_small(p) ? FEW_VECTORS : MOST_VECTORS;
 
     return of_row < most ? of_row : most;
 }
@@ -69,21 +57,22 @@ bool lfuse__pipeline_has_room(const lfuse__facts *facts)
     return facts->wgmma && facts->dynamic_local_bytes >= LFUSE__PIPELINE_LOCAL;
 }
 
-bool lfuse__pipeline_runs(const lfuse__product_class *p, const lfuse__facts *facts, bool large)
+bool lfuse__pipeline_has(const lfuse__product_class *p, const lfuse__facts *facts)
 {
-    if (!lfuse__pipeline_is_small(p)) return large;
+    const bool large = lfuse__pipeline_has_room(facts);
+
+    if (!lfuse__mma_is_small(p)) return large;
     return !large && lfuse__pipeline_bytes(p) + BARRIERS <= facts->dynamic_local_bytes;
 }
 
-/* Returns the work-items that multiply. */
-static int multiplying(const lfuse__product_class *p)
+int lfuse__pipeline_multiplying(const lfuse__product_class *p)
 {
-    return lfuse__pipeline_is_small(p) ? lfuse__tiles_threads(p) : 2 * LFUSE__WARPGROUP;
+    return lfuse__mma_is_small(p) ? lfuse__tiles_threads(p) : 2 * LFUSE__WARPGROUP;
 }
 
 static int items(const lfuse__product_class *p)
 {
-    return multiplying(p) + LFUSE__WARPGROUP;
+    return lfuse__pipeline_multiplying(p) + LFUSE__WARPGROUP;
 }
 
 /*
@@ -92,7 +81,8 @@ static int items(const lfuse__product_class *p)
  */
 static int many(const lfuse__product_class *p, int few)
 {
-    const int each = REGISTERS / (items(p) * p->occupancy) / UNIT * UNIT, groups = multiplying(p) / LFUSE__WARPGROUP;
+    const int each = LFUSE__TILES_REGISTERS / (items(p) * p->occupancy) / UNIT * UNIT;
+    const int groups = lfuse__pipeline_multiplying(p) / LFUSE__WARPGROUP;
 
     return (each * (groups + 1) - few) / groups / UNIT * UNIT;
 }
@@ -189,8 +179,9 @@ void lfuse__put_pipeline(const lfuse__tiles *t, const char *name, bool running, 
     const int few = slow ? FEW_WHERE_SLOW : FEW;
     const lfuse__parameter own[] = {
         {"MAPS", .number = p->solver->tile->maps}, {"STAGE", .number = stage(p)},
-        {"ITEMS", .number = items(p)}, {"MULTIPLYING", .number = multiplying(p)}, {"BLOCKS", .number = p->occupancy},
-        {"WARPGROUPS", .number = pingpong ? 1 : multiplying(p) / LFUSE__WARPGROUP},
+        {"ITEMS", .number = items(p)}, {"MULTIPLYING", .number = lfuse__pipeline_multiplying(p)},
+        {"BLOCKS", .number = p->occupancy},
+        {"WARPGROUPS", .number = pingpong ? 1 : lfuse__pipeline_multiplying(p) / LFUSE__WARPGROUP},
         {"BYTES", .number = (int)lfuse__pipeline_bytes(p)}, {"PINGPONG", .number = pingpong},
         {"GROUP_A", .number = LFUSE__WGMMA_ROWS * p->depth * lfuse__mma_bytes(p)},
         {"DESCRIPTOR_A", .word = descriptor_a.text}, {"DESCRIPTOR_B", .word = descriptor_b.text},

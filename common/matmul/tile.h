@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the solvers share in which a work-group computes a tile of D: simt, mma and skinny, on GPUs. In their texts p0
- * and p1 are A and B, p<j> the epilogue's operands; `item`, m, n, k are u32. A vector has 16 bytes of accumulators,
- * and as many elements of whatever type lies in memory.
+ * What the solvers share in which a work-group computes a tile of D: simt, skinny and the solvers on tensor cores, on
+ * GPUs. In their texts p0 and p1 are A and B, p<j> the epilogue's operands; `item`, m, n, k are u32. A vector has 16
+ * bytes of accumulators, and as many elements of whatever type lies in memory.
  */
 #ifndef COMMON_MATMUL_TILE_H
 #define COMMON_MATMUL_TILE_H
@@ -32,7 +32,8 @@ enum {
     LFUSE__TILES_BAND = 8,       /* consecutive groups take so many tiles along m, then go on along n, for the cache */
     LFUSE__TILES_TICKETS = 1024, /* tiles whose parts can meet in one launch */
     LFUSE__MOST_PARTS = 32,      /* of k */
-    LFUSE__TILES_VECTOR = 16     /* bytes of accumulators in a vector */
+    LFUSE__TILES_VECTOR = 16,    /* bytes of accumulators in a vector */
+    LFUSE__TILES_REGISTERS = 65536 /* of a compute unit of NVIDIA, for which kernels are compiled */
 };
 
 /* Returns the elements of a vector. */
@@ -74,7 +75,10 @@ typedef struct lfuse__tile_traits {
                           which lie behind each other, as wgmma wants them */
     bool sums_columns; /* a work-item's rows can be those that a row kernel's work-item adds up (column_sums.c) */
     bool overlaps;     /* the kernel has HAND_OVER and BEGIN, for devices with facts.overlaps */
-    /* Returns the elements of local memory that the loop over k-tiles takes, in units of the accumulators. */
+    /*
+     * Returns the elements of local memory of a group, in units of the accumulators; of pipelines (mma.h) those of the
+     * epilogue alone.
+     */
     int (*local)(const lfuse__product_class *p);
     /*
      * The layout of accumulators: which of a tile's vectors a work-item has in its registers.

@@ -75,9 +75,8 @@ typedef struct tile_model {
 static int residents_of(const lfuse__tile_shape *s, const lfuse__product_class *p, const lfuse__facts *facts,
                         int registers)
 {
-    enum { COMPILED_FOR = 65536 /* registers */ };
     const uint64_t bytes = (uint64_t)p->solver->tile->local(p) * lfuse__type_bytes(p->sum);
-    const int by_registers = (int)((int64_t)s->residents * registers / COMPILED_FOR);
+    const int by_registers = (int)((int64_t)s->residents * registers / LFUSE__TILES_REGISTERS);
     const int by_memory = (int)(facts->info.local_bytes / bytes);
     const int least = by_registers < by_memory ? by_registers : by_memory;
     return least > 1 ? least : 1;

@@ -33,6 +33,7 @@ void lfuse__tma_put_part(const void *context, int part, int indent)
         {"PART_EARLY", .number = part == LFUSE__TMA_EARLY}, {"PART_SOURCES", .number = part == LFUSE__TMA_SOURCES},
         {"PART_COPY", .number = part == LFUSE__TMA_COPY},
         {"PART_MULTIPLY", .number = part == LFUSE__TMA_MULTIPLY || part == LFUSE__TMA_MULTIPLY_REST},
+        {"MULTIPLYING", .number = lfuse__pipeline_multiplying(p)},
         {"HALF_STEPS", .number = half}, {"BEHIND", .number = part == LFUSE__TMA_MULTIPLY_REST ? half : 0},
         {"SHAPE", .word = shape.text}, {"BLOCKS", .number = p->item_rows / 2},
         {"BOXES_A", .number = p->rows / 64}, {"BOXES_B", .number = p->columns / 64}, {NULL},

@@ -7,12 +7,6 @@
 
 enum { DEPTH = LFUSE__WGMMA_DEPTH, LOCAL_OF_LARGE = 4 * DEPTH * (128 + 256) * 2 /* bytes */ };
 
-/* The stages of k-tiles, of 16 bits. One of large shapes holds what products multiply that may not have ended. */
-static int local(const lfuse__product_class *p)
-{
-    return lfuse__mma_stages(p) * p->depth * (p->rows + p->columns) / 2;
-}
-
 /*
  * "Matrix-Descriptor Format" of the PTX manual. Along k the eight lines of a pattern follow those before; across,
  * blocks of 64 rows or columns where lines run across. The swizzle's number is 1 for lines of 128 bytes, 2 for 64, 3
@@ -57,7 +51,7 @@ static void put_kernel(const lfuse__tiles *t, const char *name)
         lfuse__expression("%s_%d", lfuse__memory_word(t->t.k->operands[LFUSE__PRODUCT_A].type), p->columns);
     const lfuse__parameter own[] = {
         {"BLOCKS", .number = p->split && !lfuse__mma_is_small(p) ? 1 : p->occupancy},
-        {"RUNNING", .number = !lfuse__mma_is_small(p)}, {"BYTES", .number = local(p) * 4},
+        {"RUNNING", .number = !lfuse__mma_is_small(p)}, {"BYTES", .number = lfuse__mma_local(p) * 4},
         {"SHAPE", .word = shape.text},
         {"GROUP_A", .number = LFUSE__WGMMA_ROWS * p->depth * 2},
         {"DESCRIPTOR_A", .word = descriptor_a.text}, {"DESCRIPTOR_B", .word = descriptor_b.text}, {NULL},
@@ -70,7 +64,7 @@ static void put_kernel(const lfuse__tiles *t, const char *name)
 
 static const char *declines(const lfuse__facts *facts, const lfuse__matmul_desc *desc)
 {
-    if (!facts->wgmma || !facts->dynamic_local_bytes) return "the device has no such instructions";
+    if (!lfuse__has_warpgroups(facts)) return "the device has no such instructions";
     return lfuse__mma_declines(facts, desc);
 }
 
@@ -78,7 +72,7 @@ static const char *declines(const lfuse__facts *facts, const lfuse__matmul_desc 
 static bool has(const lfuse__product_class *p, const lfuse__facts *facts)
 {
     const bool large = facts->dynamic_local_bytes >= LOCAL_OF_LARGE;
-    const int bytes = local(p) * 4 + (p->split || p->column_sums ? LFUSE__MMA_TICKET : 0);
+    const int bytes = lfuse__mma_local(p) * 4 + (p->split || p->column_sums ? LFUSE__MMA_TICKET : 0);
 
     if (!lfuse__mma_is_small(p)) return large;
     return !large && (uint64_t)bytes <= facts->dynamic_local_bytes;
@@ -87,7 +81,7 @@ static bool has(const lfuse__product_class *p, const lfuse__facts *facts)
 /* Small shapes too, as the first ones are none of such a device. */
 static bool is_compiled_ahead(int at)
 {
-    lfuse__product_class p;
+    lfuse__product_class p = {.sum = LFUSE_F32};
 
     if (lfuse__tile_is_compiled_ahead(at)) return true;
     return lfuse__tile_candidate(&lfuse__wgmma, at, &p) && lfuse__mma_is_small(&p) && p.split != LFUSE__SPLIT_STREAM_K;
@@ -102,7 +96,7 @@ static bool serves(const lfuse__product_class *p, const int64_t *least, const in
 
 static unsigned local_bytes(const lfuse__kernel_class *c)
 {
-    return (unsigned)local(&c->product) * 4;
+    return (unsigned)lfuse__mma_local(&c->product) * 4;
 }
 
 /* Fitted to times on an H200. */
@@ -116,8 +110,7 @@ static const lfuse__tile_shape shapes[] = {
 
 static const lfuse__tile_traits traits = {
     .shapes = shapes, .nshapes = sizeof shapes / sizeof *shapes, .chunk = LFUSE__MMA_CHUNK, .tensor_cores = true,
-    .spare_stages = 1, .blocks = true,
-    .local = local, .put_corner = put_corner, .put_place = put_place,
+    .spare_stages = 1, .blocks = true, .local = lfuse__mma_local, .put_corner = put_corner, .put_place = put_place,
     .put_kernel = put_kernel,
 };
 
