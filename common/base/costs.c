@@ -54,6 +54,14 @@ static const lfuse__costs table[] = {
                  .narrow_products = 1 << 21}},
 };
 
+/* Devices whose costs have few_tensor_cores. */
+static const struct {
+    unsigned vendor, generation;
+} few_tensor_cores[] = {
+    {LFUSE__VENDOR_NVIDIA, 86}, {LFUSE__VENDOR_NVIDIA, 87}, {LFUSE__VENDOR_NVIDIA, 89}, {LFUSE__VENDOR_NVIDIA, 120},
+    {LFUSE__VENDOR_NVIDIA, 121},
+};
+
 /*
  * Any GPU. Most do more operations in the time of a byte than Hopper; lines and registers are those of all vendors'
  * larger GPUs. Launches, and groups that meet, are taken for slower, so that what costs more of them has to gain more.
@@ -98,6 +106,14 @@ static void derive(const lfuse__facts *facts, lfuse__costs *costs)
     costs->rows.unit_items = items < FEWEST_ITEMS ? FEWEST_ITEMS : items > MOST_ITEMS ? MOST_ITEMS : (int)items;
 }
 
+static bool has_few_tensor_cores(const lfuse__facts *facts)
+{
+    for (size_t i = 0; i < sizeof few_tensor_cores / sizeof *few_tensor_cores; i++)
+        if (few_tensor_cores[i].vendor == facts->vendor && few_tensor_cores[i].generation == facts->generation)
+            return true;
+    return false;
+}
+
 lfuse__costs lfuse__costs_of(const lfuse__facts *facts)
 {
     const lfuse__costs *found = NULL;
@@ -107,8 +123,9 @@ lfuse__costs lfuse__costs_of(const lfuse__facts *facts)
     for (i = 0; i < sizeof table / sizeof *table; i++)
         if (table[i].vendor == facts->vendor && (!found || table[i].generation <= facts->generation))
             found = &table[i];
-    if (found && !facts->vector_lanes) return *found;
-    costs = generic;
+    costs = found && !facts->vector_lanes ? *found : generic;
+    costs.tiles.few_tensor_cores = has_few_tensor_cores(facts);
+    if (costs.vendor) return costs;
     derive(facts, &costs);
     if (facts->vector_lanes) costs.strassen = cpu_strassen;
     return costs;

@@ -82,6 +82,8 @@ typedef struct lfuse__tiles_costs {
     double cache_bytes;   /* bytes that a compute unit gets from the cache in a cycle, for local memory */
     double tensor_cores;  /* how many times as fast tensor cores are */
     /* In any case: */
+    bool few_tensor_cores; /* a compute unit has a quarter of the tensor cores of Hopper's or fewer, and as many lanes
+                             for f32: by mma.sync nothing is gained by three products in place of one of f32 */
     double start;         /* what a launch takes in addition to its groups' products */
     double another_round; /* what each round of groups after the first takes in addition */
     double slicing;       /* for an element of a tile and each slice but the first: they are added in local memory */

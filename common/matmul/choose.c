@@ -36,7 +36,7 @@ static void describe_epilogue(lfuse__kernel_class *c)
     c->product.epilogue_bytes = bytes - (int)lfuse__type_bytes(c->product.sum);
 }
 
-/* f16 and bf16 are stored; what they hold is multiplied and added as f32. */
+/* Narrow types (lfuse__is_narrow) are storage: what they hold is multiplied and added as f32. */
 static void complete(lfuse__kernel_class *c)
 {
     c->product.column_sums = !c->naxes ? 0 : c->body->ninstr > LFUSE__TILES_SHORT ? 2 : 1;
@@ -114,7 +114,7 @@ static bool is_compiled_ahead(const walk *w)
 {
     const lfuse__solver *s = w->tried.solver;
 
-    return !s->is_compiled_ahead || s->is_compiled_ahead(w->at - 1);
+    return lfuse__solver_pays(s, w->facts) && (!s->is_compiled_ahead || s->is_compiled_ahead(w->at - 1));
 }
 
 /* Returns whether the candidate has a cut for these extents, and which. */
@@ -128,7 +128,9 @@ static bool cut(const walk *w, lfuse__cut *found)
 
 static bool suits(const walk *w)
 {
-    return !w->tried.solver->suits || w->tried.solver->suits(&w->tried, w->low);
+    const lfuse__solver *s = w->tried.solver;
+
+    return lfuse__solver_pays(s, w->facts) && (!s->suits || s->suits(&w->tried, w->low));
 }
 
 static bool has_workspace(const lfuse__product_class *p)

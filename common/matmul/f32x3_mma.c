@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Products of f32 from three products of f16 by mma.sync: text/gemm_f32x3_mma.k multiplies words. */
+#include "common/base/costs.h"
 #include "common/matmul/f32x3.h"
 #include "common/matmul/provider.h"
 
@@ -7,9 +8,8 @@
 #include "common/kernels/text/gemm_f32x3_mma_copy.k.h"
 
 enum {
-    DEPTH = LFUSE__MMA_STEP,  /* of a k-tile: sums are promoted as often */
-    SHORT_SUMS = 8,           /* fragments of them, 16 x 8, that a warp makes at a time */
-    LOCAL_OF_ALL = 48 * 1024  /* bytes: what lfuse__mma_local returns for any shape */
+    DEPTH = LFUSE__MMA_STEP, /* of a k-tile: sums are promoted as often */
+    SHORT_SUMS = 8           /* fragments of them, 16 x 8, that a warp makes at a time */
 };
 
 static void put_copy(const void *context, int which, int indent)
@@ -45,7 +45,7 @@ static void put_kernel(const lfuse__tiles *t, const char *name)
 
 static bool runs_on(const lfuse__facts *facts)
 {
-    return lfuse__tiles_fit(facts) && facts->tensor_cores && facts->info.local_bytes >= LOCAL_OF_ALL;
+    return lfuse__tiles_fit(facts) && facts->tensor_cores && facts->info.local_bytes >= LFUSE__MMA_LOCAL;
 }
 
 static const char *declines(const lfuse__facts *facts, const lfuse__matmul_desc *desc)
@@ -54,26 +54,12 @@ static const char *declines(const lfuse__facts *facts, const lfuse__matmul_desc 
 }
 
 /*
- * Returns whether it is for such a device; on others it is taken by name alone. Warpgroups are faster. By mma.sync
- * Hopper multiplies ten times as many words as f32 in a cycle; units of the generations below have a quarter of its
- * tensor cores, or an eighth, beside as many for f32.
+ * Where warpgroups multiply they are faster (f32x3_wgmma.c). By mma.sync Hopper multiplies ten times as many words as
+ * f32 in a cycle.
  */
 static bool pays(const lfuse__facts *facts)
 {
-    static const unsigned few_tensor_cores[] = {86, 87, 89, 120, 121};
-
-    for (size_t i = 0; i < sizeof few_tensor_cores / sizeof *few_tensor_cores; i++)
-        if (facts->generation == few_tensor_cores[i]) return false;
-    return !lfuse__f32x3.runs_on(facts);
-}
-
-static bool cost(const lfuse__product_class *p, const lfuse__facts *facts, const int64_t *extents, lfuse__cut *c)
-{
-    enum { SLOWER = 16 }; /* than whatever is estimated to take as long */
-
-    if (!lfuse__f32x3_cost(p, facts, extents, c)) return false;
-    if (!pays(facts)) c->time *= SLOWER;
-    return true;
+    return !lfuse__has_warpgroups(facts) && !lfuse__costs_of(facts).tiles.few_tensor_cores;
 }
 
 /* Fitted to times on an H100. The small tile is for what has few large ones. */
@@ -89,9 +75,10 @@ static const lfuse__tile_traits traits = {
 };
 
 const lfuse__solver lfuse__f32x3_mma = {
-    .name = "f32x3_mma", .tile = &traits, .splits_operands = true, .runs_on = runs_on, .declines = declines,
+    .name = "f32x3_mma", .tile = &traits, .splits_operands = true, .runs_on = runs_on, .pays = pays,
+    .declines = declines,
     .candidate = lfuse__tile_candidate, .is_compiled_ahead = lfuse__tile_is_compiled_ahead,
-    .serves = lfuse__f32x3_serves, .suits = lfuse__f32x3_suits, .cost = cost,
+    .serves = lfuse__f32x3_serves, .suits = lfuse__f32x3_suits, .cost = lfuse__f32x3_cost,
     .phases = LFUSE__F32X3_PHASES, .workspace = lfuse__f32x3_workspace, .kept = lfuse__f32x3_kept,
     .emit = lfuse__tiles_emit, .pack = lfuse__f32x3_pack,
 };

@@ -128,8 +128,10 @@ static lfuse__computes provider(const lfuse__facts *facts, const lfuse__matmul_d
 
 bool lfuse__matmul_splits(const lfuse__facts *facts, const lfuse__matmul_desc *desc)
 {
-    for (int i = 0; lfuse__solvers[i]; i++)
-        if (lfuse__solvers[i]->splits_operands && lfuse__solver_takes(lfuse__solvers[i], facts, desc)) return true;
+    for (int i = 0; lfuse__solvers[i]; i++) {
+        const lfuse__solver *s = lfuse__solvers[i];
+        if (s->splits_operands && lfuse__solver_takes(s, facts, desc) && lfuse__solver_pays(s, facts)) return true;
+    }
     return false;
 }
 

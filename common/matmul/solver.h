@@ -46,6 +46,11 @@ struct lfuse__solver {
 
     /* Returns whether the solver runs on such a device at all. NULL: it runs on every one. */
     bool (*runs_on)(const lfuse__facts *facts);
+    /*
+     * Returns whether products gain by the solver on such a device. On others its candidates are taken by name alone,
+     * and no plan compiles them ahead. NULL: they gain wherever it runs.
+     */
+    bool (*pays)(const lfuse__facts *facts);
     bool tf32;            /* it computes in tf32 where that is asked for, or says itself why it does not */
     bool splits_operands; /* it splits operands of f32 (F32X3), and computes nothing else */
     /*
@@ -107,6 +112,8 @@ const char *lfuse__solver_declines(const lfuse__solver *solver, const lfuse__fac
                                    const lfuse__matmul_desc *desc);
 /* Returns whether the solver has candidates, runs on the device and takes the product. */
 bool lfuse__solver_takes(const lfuse__solver *solver, const lfuse__facts *facts, const lfuse__matmul_desc *desc);
+/* Returns what `pays` says. */
+bool lfuse__solver_pays(const lfuse__solver *solver, const lfuse__facts *facts);
 /* choose.c: ERR_UNSUPPORTED where no solver with candidates runs on the device. */
 lfuse_status lfuse__matmul_possible(const lfuse__facts *facts);
 

@@ -24,6 +24,11 @@ bool lfuse__solver_takes(const lfuse__solver *solver, const lfuse__facts *facts,
     return solver->candidate && solver->runs_on(facts) && !lfuse__solver_declines(solver, facts, desc);
 }
 
+bool lfuse__solver_pays(const lfuse__solver *solver, const lfuse__facts *facts)
+{
+    return !solver->pays || solver->pays(facts);
+}
+
 /* Returns the solver's number in the table; -1: it is in none. */
 static int number_of(const lfuse__solver *solver)
 {

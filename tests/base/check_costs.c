@@ -28,6 +28,19 @@ TEST(a_vendor_has_the_nearest_row)
     }
 }
 
+/* Those of a generation, whatever row it gets. */
+TEST(tensor_cores_are_few_in_some_generations)
+{
+    static const unsigned many[] = { 0, 75, 80, 90, 100 }, few[] = { 86, 87, 89, 120, 121 };
+    size_t i;
+
+    for (i = 0; i < sizeof many / sizeof *many; i++)
+        ck_assert(!costs_of(LFUSE__VENDOR_NVIDIA, many[i], 32, false).tiles.few_tensor_cores);
+    for (i = 0; i < sizeof few / sizeof *few; i++)
+        ck_assert(costs_of(LFUSE__VENDOR_NVIDIA, few[i], 32, false).tiles.few_tensor_cores);
+    ck_assert(!costs_of(AMD, 89, 64, false).tiles.few_tensor_cores);
+}
+
 TEST(other_devices_have_the_generic_row)
 {
     ck_assert_uint_eq(costs_of(0, 0, 32, false).vendor, 0);

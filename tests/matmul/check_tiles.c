@@ -3,6 +3,7 @@
 #include "common/base/error.h"
 #include "common/kernels/families.h"
 #include "common/matmul/problem.h"
+#include "common/matmul/provider.h"
 #include "common/matmul/tile.h"
 #include "tests/matmul/choose.h"
 #include "tests/kernels/host.h"
@@ -466,6 +467,44 @@ TEST(split_operands_by_warps)
             ck_assert_msg((c.product.solver == &lfuse__f32x3_mma) == (devices[i].splits && side >= 1024), "%d, %d", i,
                           (int)side);
         }
+}
+
+/*
+ * Where they gain nothing the planner does not ask for them, and plans of unknown sizes do not compile them; who names
+ * one gets it.
+ */
+TEST(split_operands_where_they_pay)
+{
+    static const struct {
+        unsigned generation;
+        bool wgmma, splits, by_warps;
+    } devices[] = {{80, false, true, true}, {90, true, true, false}, {86, false, false, false},
+                   {89, false, false, false}, {120, false, false, false}};
+    static const int64_t few[] = {1, 1, 256}, many[] = {100000, 100000, 100000}, extents[] = {1024, 1024, 1024};
+    for (size_t i = 0; i < sizeof devices / sizeof *devices; i++) {
+        const lfuse__matmul_desc desc = {.types = {LFUSE_F32, LFUSE_F32}, .result = LFUSE_F32,
+                                         .precision = LFUSE_PRECISION_F32X3, .low = {1024, 1024, 1024, 1},
+                                         .high = {1024, 1024, 1024, 1}};
+        lfuse__facts facts = facts_of(LFUSE__PRODUCTS_TUNED);
+        lfuse__kernel_class c, all[LFUSE__MATMUL_CLASSES];
+        lfuse__matmul_candidate named, listed[LFUSE__MATMUL_CANDIDATES];
+        int by_warps = 0;
+        facts.tensor_cores = true, facts.wgmma = devices[i].wgmma, facts.generation = devices[i].generation;
+        facts.dynamic_local_bytes = facts.wgmma ? 226 * 1024 : 0;
+        ck_assert_msg(lfuse__matmul_splits(&facts, &desc) == devices[i].splits, "%u", devices[i].generation);
+        class_of(&c, LFUSE_F32);
+        c.product.precision = LFUSE_PRECISION_F32X3;
+        const int count = lfuse__matmul_classes(&facts, few, many, &c, all);
+        for (int k = 0; k < count; k++) by_warps += all[k].product.solver == &lfuse__f32x3_mma;
+        ck_assert_msg((by_warps > 0) == devices[i].by_warps, "%u: %d", devices[i].generation, by_warps);
+        const int n = lfuse__matmul_candidates(&facts, extents, &c, listed);
+        ck_assert_int_gt(n, 0);
+        for (int k = 0; k < n; k++)
+            ck_assert(devices[i].by_warps || !listed[k].splits_operands || listed[k].item_rows == 2 /* warpgroups' */);
+        ck_assert(lfuse__matmul_candidate_parse("128x128x16:8x16:1:0:2", &named));
+        OK(choose_named(&facts, extents, &named, &c));
+        ck_assert_ptr_eq(c.product.solver, &lfuse__f32x3_mma);
+    }
 }
 
 /* Of a frozen operand the words are kept, and the product is expected to take less time. Both: B's. */
