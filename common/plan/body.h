@@ -3,7 +3,8 @@
  * A body: what one fused kernel computes for one element, as straight-line code over registers. Register i is the
  * result of instruction i.
  *   - Registers hold f32, f64, i32, i64 or bool (a mask).
- *   - f16 and bf16 exist in memory alone: a load of them gives f32, a conversion to them rounds and leaves f32.
+ *   - Narrow types (lfuse__is_narrow) exist in memory alone: a load of them gives f32, a conversion to them rounds and
+ *     leaves f32.
  *   - i8 and u8 are held in i32, and every operation on them wraps its result into their range.
  *   - In a row kernel a register is of the row where it is a REDUCE, a load that walks no reduced axis, a number, or
  *     computed from such alone; the others are of the element.
@@ -22,7 +23,7 @@ typedef enum lfuse__instr_kind {
     LFUSE__I_NUMBER,  /* number a of those that are given with the launch, which the host rounds to `type` */
     LFUSE__I_CONST,   /* `number`, rounded to `type` */
     LFUSE__I_APPLY,   /* `op` over registers a, b, c */
-    LFUSE__I_CONVERT, /* register a, of type `from`, to `type` (which may be f16 or bf16, and then rounds) */
+    LFUSE__I_CONVERT, /* register a, of type `from`, to `type` (which may be narrow, and then rounds) */
     LFUSE__I_REDUCE,  /* lfuse__reduce `op` of register a, whose result has `type`: over the reduced axes; in a step
                          MEMBERS over the elements of each member */
     LFUSE__I_TOTAL    /* the same over all members, in a step MEMBERS */

@@ -145,7 +145,7 @@ typedef struct lfuse__planned_memory {
     lfuse__view view; /* of a view: how the node walks its base; of any other node the identity */
     lfuse__view at;   /* of a node that is inlined in one kernel: how that kernel's loop walks it */
     lfuse__home home;
-    lfuse__home wide; /* f32 scratch of an f16 or bf16 value that another kernel reads before it is rounded */
+    lfuse__home wide; /* f32 scratch of a value of a narrow type that another kernel reads before it is rounded */
 } lfuse__planned_memory;
 
 typedef struct lfuse__planned_name {
@@ -250,7 +250,7 @@ lfuse_status lfuse__draft_give_memory(lfuse__draft *d, int32_t node);
 /* Does so for a value that a copy reads, unless the copy computes it, or nobody does. */
 lfuse_status lfuse__draft_give_memory_to_copied(lfuse__draft *d, int32_t node);
 /*
- * The node is of f16 or bf16 and its value may be any f32. Functions are rounded where they are stored as a result,
+ * The node is of a narrow type and its value may be any f32. Functions are rounded where they are stored as a result,
  * cast or read by a product, and nowhere else, so that the bits do not depend on what is fused. Other kernels read such
  * a value in f32, from the buffer that lfuse__draft_give_wide_memory gives it.
  */

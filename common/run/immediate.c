@@ -15,7 +15,7 @@ static lfuse_value matrix(lfuse_graph *g, const char *name, lfuse_type type, lfu
 
 typedef struct form {
     lfuse_type type; /* of a and b */
-    bool wide;       /* c is f32, the sums of f16 or bf16 as they are */
+    bool wide;       /* c is f32, the sums of a narrow type as they are */
     bool ta, tb, has_beta;
 } form;
 
