@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The rule of products: with y = a b, the cotangent of a is g b^T and that of b is a^T g, with the precision of the
- * product. Both factors of a product of 16 bits are of 16 bits again, its sums are f32.
+ * product. Both factors of a product of 16 bits are of 16 bits again, its sums are f32. The cotangent of a product of 8
+ * bits stays f32: 8 bits hold too few of the numbers that it may have.
  */
+#include "common/base/half.h"
 #include "common/graph/gradient.h"
 
-static bool is_narrow(lfuse_type type)
+static bool has_16_bits(lfuse_type type)
 {
-    return type != lfuse__wide_type(type);
+    return lfuse__is_narrow(type) && lfuse_type_size(type) == 2;
 }
 
 static lfuse_value transposed(const lfuse__backward *b, lfuse_value v)
@@ -55,7 +57,7 @@ void lfuse__gradient_matmul(lfuse__backward *b, int32_t id, lfuse_value g)
 
     for (i = 0; i < n.naxes; i++) set |= 1u << n.axes[i];
     g = lfuse__gradient_expand(b, id, g);
-    if (of_a == of_b && is_narrow(of_a)) g = lfuse__to_type(b->call, g, of_a);
+    if (of_a == of_b && has_16_bits(of_a)) g = lfuse__to_type(b->call, g, of_a);
     for (i = 0; i < 2 && g.id >= 0; i++) {
         const int32_t in = n.in[i];
         lfuse_value v, other;

@@ -21,7 +21,8 @@
  * Contributions to a value that is used several times are added one after the other, those of the function that was
  * built last first, and those of one function in the order of its operands. Gradients of f16 and bf16 values are
  * computed and added in f32 and rounded once, where they are results. A product of two f16 or bf16 operands rounds the
- * gradient that it is multiplied with to the type of its operands, and sums in f32.
+ * gradient that it is multiplied with to the type of its operands, and sums in f32. A product of e4m3 or e5m2 operands
+ * keeps that gradient in f32.
  */
 #ifndef LIBFUSE_GRADIENT_H
 #define LIBFUSE_GRADIENT_H

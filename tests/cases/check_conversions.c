@@ -124,6 +124,66 @@ static void run_from(lfuse_device *device, lfuse_stream *s, lfuse_type type)
     }
 }
 
+/* From i32, from a number of the run, and what passes back through a saturated cast. */
+static void run_saturated(lfuse_device *device, lfuse_stream *s)
+{
+    enum { N = 4 };
+    static const int32_t integers[N] = {500, -500, 448, -3};
+    static const float near[N] = {448, 447, -448, 1000}, slopes[N] = {0, 1, 0, 0};
+    static const uint8_t codes[N] = {0x7e, 0xfe, 0x7e, 0xc4};
+    lfuse_graph *g = new_graph();
+    const lfuse_value i = lfuse_input(g, "i", TYPED(LFUSE_I32, N)), x = lfuse_input(g, "x", F32(N));
+    lfuse_tensor *ti = new_tensor(device, TYPED(LFUSE_I32, N)), *tx = new_tensor(device, F32(N));
+    lfuse_tensor *ty = new_tensor(device, TYPED(LFUSE_E4M3, N)), *tz = new_tensor(device, LFUSE_E4M3, 0, NULL);
+    lfuse_tensor *td = new_tensor(device, F32(N));
+    uint8_t got[N], number;
+    float slope[N];
+    lfuse_value d;
+
+    lfuse_output(g, "y", lfuse_cast_saturated(i, LFUSE_E4M3));
+    lfuse_output(g, "z", lfuse_cast_saturated(lfuse_scalar(g, "s"), LFUSE_E4M3));
+    lfuse_gradient(lfuse_cast_saturated(x, LFUSE_E4M3), lfuse_none(), 1, &x, &d);
+    lfuse_output(g, "d", d);
+    OK(lfuse_tensor_write(ti, NULL, integers));
+    OK(lfuse_tensor_write(tx, NULL, near));
+    const lfuse_binding bindings[] = {BIND("i", ti), BIND("x", tx), BIND("y", ty), BIND("z", tz), BIND("d", td),
+                                      lfuse_bind_scalar("s", -1e6)};
+    OK(lfuse_plan_run(new_plan(device, g, NULL), s, bindings, 6));
+    OK(lfuse_stream_synchronize(s));
+    OK(lfuse_tensor_read(ty, NULL, got));
+    OK(lfuse_tensor_read(tz, NULL, &number));
+    OK(lfuse_tensor_read(td, NULL, slope));
+    ck_assert_msg(!memcmp(got, codes, sizeof codes), "%s: %#x %#x %#x %#x", device_name, got[0], got[1], got[2],
+                  got[3]);
+    ck_assert_msg(number == 0xfe, "%s: a number of -1e6 is %#x", device_name, number);
+    for (int k = 0; k < N; k++)
+        ck_assert_msg(slope[k] == slopes[k], "%s: the slope at %g is %g", device_name, near[k], slope[k]);
+}
+
+/* A gradient of 1000 is no number of e4m3; what is made of it is: 4 columns of 1000 / 16. */
+static void run_gradient(lfuse_device *device, lfuse_stream *s)
+{
+    enum { M = 2, K = 3, N = 4 };
+    lfuse_graph *g = new_graph();
+    const lfuse_value a = lfuse_input(g, "a", TYPED(LFUSE_E4M3, M, K));
+    const lfuse_value b = lfuse_input(g, "b", TYPED(LFUSE_E4M3, K, N));
+    lfuse_tensor *ta = new_tensor(device, TYPED(LFUSE_E4M3, M, K)), *tb = new_tensor(device, TYPED(LFUSE_E4M3, K, N));
+    lfuse_tensor *td = new_tensor(device, TYPED(LFUSE_E4M3, M, K));
+    const double wanted = lfuse__narrow_round(LFUSE_E4M3, 250);
+    uint8_t got[M * K];
+    lfuse_value d;
+
+    lfuse_gradient(lfuse_matmul_as(a, b, LFUSE_F32, LFUSE_PRECISION_FULL), lfuse_constant(g, 1000), 1, &a, &d);
+    lfuse_output(g, "d", d);
+    OK(lfuse_tensor_fill(ta, NULL, 1));
+    OK(lfuse_tensor_fill(tb, NULL, 0.0625));
+    const lfuse_binding bindings[] = {BIND("a", ta), BIND("b", tb), BIND("d", td)};
+    OK(lfuse_plan_run(new_plan(device, g, NULL), s, bindings, 3));
+    OK(lfuse_stream_synchronize(s));
+    OK(lfuse_tensor_read(td, NULL, got));
+    for (int i = 0; i < M * K; i++) compare("gradient", LFUSE_E4M3, got, i, wanted, 250);
+}
+
 static void run_device(lfuse_device *device)
 {
     static numbers n;
@@ -133,6 +193,8 @@ static void run_device(lfuse_device *device)
     run_to(device, s, &n);
     run_from(device, s, LFUSE_E4M3);
     run_from(device, s, LFUSE_E5M2);
+    run_saturated(device, s);
+    run_gradient(device, s);
 }
 
 static int count_devices(void)
@@ -162,7 +224,7 @@ TEST_LOOP(conversions, 0, count_devices())
     }
 }
 
-/* To i32 and from it, by way of numbers without a type, and what is refused. */
+/* From integers and f16; and what is refused. */
 TEST(saturated_graphs)
 {
     lfuse_graph *g = new_graph();

@@ -90,6 +90,27 @@ TEST(products_of_narrow_operands_stay_narrow)
     ck_assert_int_eq(count_of(LFUSE__MATMUL, -1), 3);
 }
 
+/* Of 8 bits operands stay such, and the gradient that they are multiplied with is f32: a sum may be too large for 8. */
+TEST_LOOP(gradients_beside_fp8_stay_f32, 0, 2)
+{
+    const lfuse_type type = _i ? LFUSE_E5M2 : LFUSE_E4M3;
+    const lfuse_value x = lfuse_input(g, "x", TYPED(type, 4, 3)), w = lfuse_input(g, "w", TYPED(type, 3, 2));
+    const lfuse_value wrt[] = {x, w};
+    int gradients = 0;
+
+    derive(lfuse_tanh(lfuse_matmul_as(x, w, LFUSE_F32, LFUSE_PRECISION_FULL)), 2, wrt);
+    ck_assert_int_eq(count_of(LFUSE__MATMUL, -1), 3);
+    for (int32_t i = 0; i < derived->nnodes; i++) {
+        const lfuse__node *n = &derived->nodes[i];
+        if (n->kind != LFUSE__MATMUL) continue;
+        const int of_a = derived->nodes[n->in[0]].type, of_b = derived->nodes[n->in[1]].type;
+        ck_assert_int_eq(n->type, LFUSE_F32);
+        ck_assert(of_a == (int)type || of_b == (int)type);
+        gradients += of_a == LFUSE_F32 || of_b == LFUSE_F32;
+    }
+    ck_assert_int_eq(gradients, 2);
+}
+
 /* Both factors' gradients have the precision of the product, of batches and of stacked matrices too. */
 TEST_LOOP(products_keep_their_precision, 0, 2)
 {
