@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "common/graph/op.h"
 #include "libfuse.h"
 
 enum { BENCH_MAX_VARIANTS = 16, BENCH_MAX_PROBLEM = 96, BENCH_MAX_REASON = 160 };
@@ -18,7 +19,7 @@ typedef struct bench_machine {
     double empty_us;  /* launch of an empty kernel and synchronisation */
     double copy_gbs;  /* bytes read + written, the faster of the API's copy and our copy kernel */
     double gemm_gflops; /* f32 product, 0 where the device has none */
-    double product_gflops[LFUSE_F64 + 1]; /* by operands' type, where a case asked for it; 0: not yet, < 0: none */
+    double product_gflops[LFUSE__TYPES]; /* by operands' type, where a case asked for it; 0: not yet, < 0: none */
     double timer_us;  /* resolution of the host's clock */
 } bench_machine;
 

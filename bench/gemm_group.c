@@ -66,7 +66,7 @@ static lfuse_status parse(const char *text, group *g)
         if (!strcmp(type, lfuse_type_name((lfuse_type)t))) g->type = (lfuse_type)t;
     if (fields < 4 || fields > 5 || m < 1 || n < 1 || k < 1 || m > MOST_EXTENT || n > MOST_EXTENT || k > MOST_EXTENT ||
         count < 1 || count > MOST_COUNT || g->type == LFUSE_TYPE_NONE)
-        return lfuse__error(LFUSE_ERR_INVALID, "%s: expected gemm:<m>x<n>x<k>:g<count>[:TYPE]", text);
+        return lfuse__error(LFUSE_ERR_INVALID, "%s: expected gemm:<m>x<n>x<k>:g<count>[:f32|f16|bf16|f64]", text);
     g->most = (sizes){m, n, k};
     g->count = count;
     return LFUSE_OK;

@@ -6,6 +6,7 @@
 #include "bench/native.h"
 #include "bench/timer.h"
 #include "common/base/error.h"
+#include "common/base/half.h"
 
 /* Median time in microseconds of one of `batch` runs and their synchronisation. */
 static lfuse_status time_runs(bench_device *d, lfuse_status (*run)(void *), void *state, int batch, double *us)
@@ -68,16 +69,19 @@ destroy_fixture:
 typedef struct product_state {
     lfuse_stream *stream;
     lfuse_tensor *a, *b, *c;
+    int transpose_b;
 } product_state;
 
 static lfuse_status product(void *state)
 {
     product_state *s = state;
-    return lfuse_gemm(s->stream, 0, 0, 1, s->a, s->b, 0, s->c);
+    return lfuse_gemm(s->stream, 0, s->transpose_b, 1, s->a, s->b, 0, s->c);
 }
 
+/* Tensor cores take operands of 8 bits with k along memory, and their sums are seldom stored in 8 bits. */
 static lfuse_status product_rate(bench_device *d, lfuse_type type, double *gflops)
 {
+    const bool fp8 = lfuse__is_fp8(type);
     int64_t n = d->info.kind != LFUSE_DEVICE_GPU ? 512 : d->quick ? 2048 : 4096;
     int64_t shape[2] = {n, n};
     double us;
@@ -86,10 +90,10 @@ static lfuse_status product_rate(bench_device *d, lfuse_type type, double *gflop
     LFUSE__TRY(fixture_create(d, &f));
     lfuse_status status = fixture_tensor(f, "a", FIXTURE_INPUT, type, 2, shape, 1, &ignored);
     if (!status) status = fixture_tensor(f, "b", FIXTURE_INPUT, type, 2, shape, 1, &ignored);
-    if (!status) status = fixture_tensor(f, "c", FIXTURE_OUTPUT, type, 2, shape, 1, NULL);
+    if (!status) status = fixture_tensor(f, "c", FIXTURE_OUTPUT, fp8 ? LFUSE_F32 : type, 2, shape, 1, NULL);
     if (!status) status = fixture_upload(f, 1);
     if (!status) {
-        product_state s = {d->stream, f->io[0].tensors[0], f->io[1].tensors[0], f->io[2].tensors[0]};
+        product_state s = {d->stream, f->io[0].tensors[0], f->io[1].tensors[0], f->io[2].tensors[0], fp8};
         status = time_runs(d, product, &s, 3, &us);
     }
     if (!status) *gflops = 2e-3 * (double)n * (double)n * (double)n / us;

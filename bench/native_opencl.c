@@ -119,8 +119,8 @@ static lfuse_status dense_create(bench_device *d, const bench_dense_buffers *buf
 {
     LFUSE__TRY(lfuse__clblast_load());
     if (buffers->x->type != LFUSE_F32)
-        return lfuse__error(LFUSE_ERR_UNSUPPORTED, "CLBlast adds f16 products up in f16 and has none of bf16; these "
-                            "are sums of f32");
+        return lfuse__error(LFUSE_ERR_UNSUPPORTED, "bare products of %s are not measured: CLBlast adds f16 up in f16, "
+                            "and has f32 alone beside it here", lfuse_type_name(buffers->x->type));
     if (buffers->count && !lfuse__clblast.SgemmStridedBatched)
         return lfuse__error(LFUSE_ERR_UNSUPPORTED, "this CLBlast has no batches");
     network *n = calloc(1, sizeof *n);

@@ -7,24 +7,23 @@
 
 #include "bench/oracle_internal.h"
 #include "common/base/error.h"
+#include "common/base/half.h"
+
+/*
+ * Of operands of 8 bits tensor cores keep 14 bits of what they add up, before sums of 128 products are added in f32: an
+ * error that is as large for long sums as for short ones. Measured on an H100: 2^-9.8 of |A||B| at most, where no
+ * element is negative; 2^-12.5 of normal ones. Integers below 2^13 are exact.
+ */
+#define FP8_CUT 0x1p-8
+#define FP8_WHOLE 0x1p13
 
 double lfuse__oracle_matmul_factor(lfuse_type type, int64_t k)
 {
     const double root = 4 * sqrt((double)k + 2), growth = root > 8 ? root : 8;
 
+    if (lfuse__oracle_register(type) == type) return growth * lfuse__oracle_unit(type);
     /* Tensor cores cut off what they align, once for every 16 products: that error has one sign and grows with k. */
-    if (lfuse__oracle_register(type) != type) return (2 * growth + (double)k / 8) * lfuse__oracle_unit(LFUSE_F32);
-    return growth * lfuse__oracle_unit(type);
-}
-
-/*
- * Of 8 bits they keep 14 bits of what they add up, before sums of 128 products are added in f32: an error that is as
- * large for long sums as for short ones. Measured on an H100: 2^-9.8 of |A||B| at most, where no element is negative;
- * 2^-12.5 of normal ones.
- */
-static double of_bytes(lfuse_type type)
-{
-    return lfuse_type_size(type) == 1 ? 0x1p-8 : 0;
+    return (2 * growth + (double)k / 8) * lfuse__oracle_unit(LFUSE_F32) + (lfuse__is_fp8(type) ? FP8_CUT : 0);
 }
 
 /*
@@ -152,7 +151,7 @@ static lfuse__pair element(const bounds *b, long double v, double sizes, double 
     const lfuse_type in = lfuse__oracle_register(b->type);
     lfuse__pair x = {v, 0};
 
-    if (b->integers && widened <= 1 / lfuse__oracle_unit(in)) return x;
+    if (b->integers && widened <= (lfuse__is_fp8(b->type) ? FP8_WHOLE : 1 / lfuse__oracle_unit(in))) return x;
     if (isinf(v) && b->overflows) x.e = INFINITY; /* it may meet an infinity of the other sign */
     if (!isfinite(v)) return x;
     if (isinf(lfuse__oracle_overflow(in, (lfuse__pair){widened, 0}).v) || !isfinite(widened)) {
@@ -170,7 +169,7 @@ lfuse_status lfuse__oracle_matmul(lfuse_type type, bool tf32, int64_t m, int64_t
     const facts of_a = look(a, m * k), of_b = look(b, k * n);
     const bool whole = !tf32 || (largest(a, m * k) <= 1 / TF32_CUT && largest(b, k * n) <= 1 / TF32_CUT);
     const bounds limits = {type, tf32 ? lfuse__oracle_tf32_factor(k)
-                                      : lfuse__oracle_matmul_factor(type, k) + of_bytes(type),
+                                      : lfuse__oracle_matmul_factor(type, k),
                            (double)k * lfuse__oracle_ulp(in, 0, 0), of_a.integers && of_b.integers && whole,
                            isinf(lfuse__oracle_overflow(in, (lfuse__pair){k * largest(a, m * k) * largest(b, k * n),
                                                                           0}).v)};

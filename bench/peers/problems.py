@@ -110,7 +110,7 @@ def gpt2_small():
 
 
 def parse_gemm(text):
-    """gemm:<m>x<n>x<k> and, in any order, the type, tf32 or f32x3, nt, tn or tt, b<count>, and gelu."""
+    """gemm:<m>x<n>x<k> and, in any order, the type, tf32 or f32x3, nt, tn or tt, b<count>, gelu, and frozen."""
     problem = Problem(text, "gemm")
     for word in text.split(":")[1:]:
         if match := re.fullmatch(r"(\d+)x(\d+)x(\d+)", word):
@@ -125,6 +125,8 @@ def parse_gemm(text):
             problem.precision = word
         elif word == "gelu":
             problem.gelu = True
+        elif word == "frozen":  # to the peers all operands are alike
+            continue
         else:
             raise Unknown(f"{text}: no product of the peers")
     if not problem.sizes:
@@ -149,7 +151,7 @@ def parse(text):
         return parse_gemm(text)
     if text.startswith("train:"):
         return parse_train(text)
-    if match := re.fullmatch(r"dense:L(\d+):H(\d+):B(\d+)" + kind, text.removesuffix(":f32x3")):
+    if match := re.fullmatch(r"dense:L(\d+):H(\d+):B(\d+)(?::f32x3|" + kind + ")", text):
         return Problem(text, "dense", match[4] or "f32", tuple(int(match[i]) for i in (1, 2, 3)))
     if match := re.fullmatch(r"stack:(\d+)x(\d+)x(\d+)", text):
         return Problem(text, "stack", "f32", tuple(int(match[i]) for i in (1, 2, 3)))

@@ -18,6 +18,12 @@ static inline bool lfuse__is_narrow(lfuse_type t)
     return t == LFUSE_F16 || t == LFUSE_BF16 || t == LFUSE_E4M3 || t == LFUSE_E5M2;
 }
 
+/* Whether it is one of those that have 8 bits. */
+static inline bool lfuse__is_fp8(lfuse_type t)
+{
+    return t == LFUSE_E4M3 || t == LFUSE_E5M2;
+}
+
 /* A binary format of at most 16 bits. */
 typedef struct lfuse__format {
     unsigned fraction, exponent; /* stored bits */
@@ -54,7 +60,8 @@ static inline uint16_t lfuse__double_to_narrow(lfuse_type type, double x)
 
     if (exponent == 1024) return (uint16_t)(sign | end | (fraction ? 1u << (f.fraction - 1) : 0));
     if (exponent > bias + 1) return (uint16_t)(sign | end);
-    /* Below the smallest normal number more bits are cut off; 2^54 times the unit is below half of it: 0. */
+    /* Below the smallest normal number more bits are cut off. From 54 bits on the number is less than half of the
+     * smallest subnormal one: 0. */
     const int below = exponent < 1 - bias ? 1 - bias - exponent : 0;
     const int shift = 52 - (int)f.fraction + below;
     if (shift >= 54) return (uint16_t)sign;

@@ -29,14 +29,9 @@ void lfuse__fp8_put_part(const void *context, int part, int indent)
     lfuse__mma_put_text(t, indent, "", lfuse__text_gemm_fp8, own, NULL);
 }
 
-static bool has_eight_bits(lfuse_type type)
-{
-    return type == LFUSE_E4M3 || type == LFUSE_E5M2;
-}
-
 bool lfuse__fp8_multiplies(const lfuse__matmul_desc *desc)
 {
-    return has_eight_bits(desc->types[0]) && has_eight_bits(desc->types[1]);
+    return lfuse__is_fp8(desc->types[0]) && lfuse__is_fp8(desc->types[1]);
 }
 
 bool lfuse__fp8_lies_along(const lfuse__product_class *p)

@@ -165,7 +165,7 @@ static const char *declines_types(const lfuse__facts *facts, const lfuse__matmul
     const lfuse_type type = d->types[0], sum = lfuse__register_type(type);
 
     if (d->types[1] != type) return "operands of two types";
-    if (lfuse_type_size(type) == 1 && sum == LFUSE_F32) return "factors of 8 bits";
+    if (lfuse__is_fp8(type)) return "factors of 8 bits";
     if (sum != LFUSE_F32 && sum != LFUSE_F64) return "of integers";
     if (d->result != type && d->result != sum) return "a result of another type";
     if (type != sum && !sums_are_wide(facts, d->provider)) return "nobody adds narrow products up in f32";

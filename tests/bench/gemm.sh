@@ -9,7 +9,7 @@ runs()
 {
     "$bench" --device all --quick --json "$work/figures" --case gemm:40x24x33:f16:to=f32 --case gemm:48x48x48 \
         --case gemm:24x20x28:tf32 --case gemm:24x20x28:f32x3:nt:frozen --case gemm:24x20x28:f16:gelu \
-        --case gemm:24x20x32:nt:e4m3
+        --case gemm:24x20x32:nt:e4m3 --case gemm:20x24x40:e5m2
 }
 all() # of a type of lines, of a case, of a variant
 {
@@ -32,6 +32,11 @@ tf32_is_there_or_refused()
     test "$(grep -c '"case":"gemm:24x20x28:tf32","variant":"plan"' "$work/figures")" = "$(devices)" ||
         grep '"type":"skipped","case":"gemm:24x20x28:tf32"' "$work/figures" | grep -i tf32
 }
+floor_is_finite() # of e5m2, the last type: the rate of its own products
+{
+    floors=$(all result gemm:20x24x40:e5m2 native | sed -n 's/.*"floor_us":\([^,]*\),.*/\1/p')
+    test "$(echo "$floors" | grep -c '^[0-9][0-9.e+-]*$')" = "$(devices)" && ! grep -i '":-*inf' "$work/figures"
+}
 bytes() # 40 x 33 and 33 x 24 elements of 2 bytes, 40 x 24 of 4
 {
     all result gemm:40x24x33:f16:to=f32 plan | grep '"bytes":8064,'
@@ -52,6 +57,7 @@ else
     ok "all that is run is right" runs
     ok "f16 gives f32 that is verified" verified gemm:40x24x33:f16:to=f32 plan plan+ep native native+ep
     ok "e4m3 gives f32 that is verified" verified gemm:24x20x32:nt:e4m3 plan plan+ep native native+ep
+    ok "the floor of e5m2 is finite" floor_is_finite
     ok "each tensor counts in its type" bytes
     ok "squares by Strassen's algorithm are verified" verified gemm:48x48x48 plan strassen1 strassen2
     ok "f32x3 with a frozen operand is verified everywhere" \

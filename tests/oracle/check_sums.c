@@ -250,4 +250,40 @@ TEST(random_vector_knows_wider_bounds)
     }
 }
 
+/* Of operands of 8 bits tensor cores keep 14 bits of a sum: a product may be off by 2^-8 |A||B| more than of f16. */
+TEST(fp8_may_be_cut)
+{
+    static uint8_t a8[M * K], b8[K * N];
+    static uint16_t a16[M * K], b16[K * N];
+    static float c[M * N];
+    lfuse__oracle_whole whole = { .m = M, .n = N, .k = K, .type = LFUSE_E4M3, .result = LFUSE_F32 };
+
+    lfuse__data_normal(LFUSE_E4M3, a8, M * K, 1, 1);
+    lfuse__data_normal(LFUSE_E4M3, b8, K * N, 1, 2);
+    for (int i = 0; i < M * K; i++) lfuse__data_put(LFUSE_F16, a16, i, left[i] = lfuse__narrow_get(LFUSE_E4M3, a8, i));
+    for (int i = 0; i < K * N; i++) lfuse__data_put(LFUSE_F16, b16, i, right[i] = lfuse__narrow_get(LFUSE_E4M3, b8, i));
+    naive(M, N, K, left, right, c);
+    for (int i = 0; i < M * N; i++) c[i] *= (float)(1 + 1e-3 * (i % 2 ? 1 : -1));
+    OK(lfuse__oracle_product(&whole, a8, b8, c, 99, &report));
+    ck_assert_msg(!report.bad, "%s", report.text);
+    whole.type = LFUSE_F16;
+    OK(lfuse__oracle_product(&whole, a16, b16, c, 99, &report));
+    ck_assert_int_gt(report.bad, 0);
+}
+
+/* Sums of integers of 8 bits are exact up to 2^13, 64 times 8 times 16; those of f16 up to 2^24. */
+TEST_LOOP(whole_sums_of_narrow_types, 0, 4)
+{
+    const lfuse_type type = _i & 1 ? LFUSE_F16 : LFUSE_E4M3;
+    const int64_t k = 64 + _i / 2;
+    uint16_t a[65], b[65];
+
+    for (int i = 0; i < k; i++) lfuse__data_put(type, a, i, 8), lfuse__data_put(type, b, i, 16);
+    lfuse_output(g, "c", lfuse_matmul_as(lfuse_input(g, "a", TYPED(type, 1, k)), lfuse_input(g, "b", TYPED(type, k, 1)),
+                                         LFUSE_F32, LFUSE_PRECISION_FULL));
+    EVALUATE({.name = "a", .data = a, .shape = {1, k}}, {.name = "b", .data = b, .shape = {k, 1}});
+    ck_assert(run.results[0].value[0] == 128 * k);
+    ck_assert_int_eq(run.results[0].bound[0] > 0, type == LFUSE_E4M3 && k > 64);
+}
+
 TEST_SUITE("sums", CK_FORK_GETENV)
