@@ -228,14 +228,15 @@ LFUSE_API lfuse_value lfuse_shr(lfuse_value a, lfuse_value count);
 
 /**
  * To another type. Narrowing rounds to nearest even, NaN stays NaN; floating to integer truncates and saturates, NaN
- * becomes 0; to bool: 1 where the value is not 0 (NaN gives 1). What is too large for a floating type becomes infinite,
- * for e4m3, which has no infinities, NaN; lfuse_cast_saturated does otherwise.
+ * becomes 0; to bool: 1 where the value is not 0 (NaN gives 1). What rounds beyond the largest number of a floating
+ * type (above 464 of e4m3, from 61 440 on of e5m2) becomes infinite, for e4m3, which has no infinities, NaN;
+ * lfuse_cast_saturated does otherwise.
  */
 LFUSE_API lfuse_value lfuse_cast(lfuse_value a, lfuse_type type);
 /**
  * To f16, bf16, e4m3 or e5m2 (else ERR_TYPE), from any type. What is too large, infinities too, becomes the largest
  * number of the type, with its sign: 65 504, 0x1.fep127, 448, 57 344. NaN stays NaN. It is a cast of a clamp, so that
- * its gradient is 0 where it saturates.
+ * its gradient is 0 where it saturates, and at the largest number itself.
  */
 LFUSE_API lfuse_value lfuse_cast_saturated(lfuse_value a, lfuse_type type);
 
@@ -255,18 +256,22 @@ LFUSE_API lfuse_value lfuse_cast_saturated(lfuse_value a, lfuse_type type);
 LFUSE_API lfuse_value lfuse_matmul(lfuse_value a, lfuse_value b);
 /**
  * As lfuse_matmul, with the type of the result, and with a precision that may be less than the operands'. These may be
- * of two floating types, and are multiplied in the wider one, f16 with bf16 in f32. `type`: any floating type;
- * LFUSE_TYPE_NONE is that of the operands, the wider one. Where f32 is asked for, products of f16 and bf16 are the sums
- * as they are formed: nothing is rounded to 16 bits between. Any other type is a cast behind the product, done by the
- * kernel that follows, or that forms the sums.
+ * of two floating types, and are multiplied in the wider one, two different ones of f16, bf16, e4m3 and e5m2 in f32.
+ * `type`: any floating type; LFUSE_TYPE_NONE is that of the operands, the wider one. Where f32 is asked for, products
+ * of f16 and bf16 are the sums as they are formed: nothing is rounded to 16 bits between. Any other type is a cast
+ * behind the product, done by the kernel that follows, or that forms the sums.
  *
- * Products of e4m3 and e5m2, one with the other too, are asked for in f32. Their scales are factors, which become part
- * of the product's kernel as everything pointwise behind it does: of a tensor as a scalar or a value of rank 0, of the
- * rows of a as [m, 1], of the columns of b as [n]. So does what stores the result in 8 bits:
+ * Products of e4m3 and e5m2, one with the other too, are best asked for in f32: lfuse_matmul rounds them to the
+ * operands' type, where sums above 464 of e4m3 are NaN. Their scales are factors, which become part of the product's
+ * kernel as everything pointwise behind it does: of a tensor as a scalar or a value of rank 0, of the rows of a as
+ * [m, 1], of the columns of b as [n]. So does what stores the result in 8 bits:
  *
  *     y = lfuse_matmul_as(a, b, LFUSE_F32, LFUSE_PRECISION_FULL);
  *     y = lfuse_mul(lfuse_mul(y, scale_of_a), scale_of_b);
  *     y = lfuse_cast_saturated(lfuse_mul(lfuse_relu(y), scale), LFUSE_E4M3);
+ *
+ * On Hopper's tensor cores sums of 128 such products keep 14 bits, and are then added in f32: 2^-8 |A||B| more.
+ * LFUSE_PRECISION_F16 casts the operands, without loss, and sums as for f16.
  *
  * `precision` rounds the operands first. F16 and BF16 are casts of them, and hold on every device and with every
  * provider; of f64 they are ERR_TYPE. TF32 is for operands that are multiplied in f32 (else ERR_TYPE), and for devices

@@ -89,9 +89,9 @@ typedef enum lfuse_transport {
 typedef enum lfuse_provider {
     /**
      * LFUSE_PROVIDER of the environment, else who is faster: by wisdom, or where LFUSE_EFFORT_MEASURE times both on a
-     * GPU; else by a rule: native on CPUs and, but for f64, on GPUs by OpenCL, and by CUDA for f32 up to a size
-     * (lfuse(7), at LFUSE_PROVIDER); else the vendor. Where the bounds of sizes that runs give leave that open, each
-     * instance goes by its own, and both are compiled with the plan where one of m, n and k is open
+     * GPU; else by a rule: native on CPUs, for e4m3 and e5m2, and, but for f64, on GPUs by OpenCL, and by CUDA for f32
+     * up to a size (lfuse(7), at LFUSE_PROVIDER); else the vendor. Where the bounds of sizes that runs give leave that
+     * open, each instance goes by its own, and both are compiled with the plan where one of m, n and k is open
      * (lfuse_plan_create). Native where there is no vendor's library.
      */
     LFUSE_PROVIDER_DEFAULT = 0,
@@ -99,7 +99,8 @@ typedef enum lfuse_provider {
     LFUSE_PROVIDER_NATIVE = 1,
     /**
      * The vendor's library, ERR_UNSUPPORTED where there is none: cuBLASLt, CLBlast. Products of lists are native all
-     * the same (lfuse_member_matmul).
+     * the same (lfuse_member_matmul). So are products of types that it declines (CLBlast: bf16, e4m3, e5m2); the log
+     * says so at level debug.
      */
     LFUSE_PROVIDER_VENDOR = 2
 } lfuse_provider;
@@ -107,9 +108,9 @@ typedef enum lfuse_provider {
 /**
  * Matrix products by Strassen's algorithm: seven products of half the size for eight, once or twice over. What it is,
  * when it pays and what it costs in accuracy: lfuse(7). Both operands f32, f64, f16 or bf16 (the last two where
- * somebody multiplies them into f32, as CLBlast does not), with a result of that type or of f32; no batches, not tf32,
- * and where operands may be split (f32x3) not with k below 256 in the small products; other products stay as they are,
- * and the plan's text says why. Also by the environment: LFUSE_STRASSEN=off, auto, 1, 2.
+ * somebody multiplies them into f32, as CLBlast does not), not e4m3 or e5m2; with a result of that type or of f32; no
+ * batches, not tf32, and where operands may be split (f32x3) not with k below 256 in the small products; other products
+ * stay as they are, and the plan's text says why. Also by the environment: LFUSE_STRASSEN=off, auto, 1, 2.
  *
  * The error is bounded by norms alone: with L levels no element of A B, with inner extent k, is off by more than
  * 3^L k^1.5 u max|A| max|B| (u: 2^-24 for f32, 2^-53 for f64), or than what other products may be off by where that is

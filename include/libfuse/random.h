@@ -24,8 +24,9 @@ LFUSE_API lfuse_value lfuse_philox(lfuse_value index, lfuse_value seed, lfuse_va
 LFUSE_API lfuse_value lfuse_random_bits(lfuse_graph *g, int rank, const lfuse_size *shape, lfuse_value seed,
                                         lfuse_value offset);
 /**
- * Uniform in [0, 1): the upper 24 bits of word i times 2^-24, for f32; 11 bits for f16 and 8 for bf16, which are then
- * exact; 53 bits of the words 2i and 2i + 1 for f64. Same bits on every device. Floating types, else ERR_TYPE.
+ * Uniform in [0, 1): the upper 24 bits of word i times 2^-24, for f32; 11 bits for f16, 8 for bf16, 4 for e4m3 and 3
+ * for e5m2, which are then exact; 53 bits of the words 2i and 2i + 1 for f64. Same bits on every device. Floating
+ * types, else ERR_TYPE.
  */
 LFUSE_API lfuse_value lfuse_random_uniform(lfuse_graph *g, lfuse_type type, int rank, const lfuse_size *shape,
                                            lfuse_value seed, lfuse_value offset);

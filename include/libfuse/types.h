@@ -7,13 +7,14 @@
 /**
  * Element types: name, number, text, bytes. Arithmetic on f16, bf16, e4m3 and e5m2 is done in f32; bool is 0 or 1 in
  * memory. Integers wrap at their own width. What these headers say of f16 and bf16 holds of e4m3 and e5m2 too, where
- * they are not named.
+ * they are not named, but for Strassen's algorithm (lfuse_strassen), which they do not have, and for sums of products
+ * (lfuse_matmul_as).
  *
  * e4m3 and e5m2 are the 8-bit formats of the Open Compute Project (OFP8 1.0), PyTorch's float8_e4m3fn and float8_e5m2:
  *   - e4m3 has 3 bits behind the point, numbers from 2^-9 up to 448, no infinities, and NaN as 0x7f and 0xff;
  *   - e5m2 has 2 bits, numbers from 2^-16 up to 57 344, infinities and NaNs, as the upper half of an f16 has.
- * What is too large for e4m3 becomes NaN when it is stored or cast, for e5m2 infinity; lfuse_cast_saturated gives the
- * largest number instead.
+ * What rounds beyond the largest number (above 464 of e4m3, from 61 440 on of e5m2) becomes NaN in e4m3, when it is
+ * stored or cast, and infinite in e5m2; lfuse_cast_saturated gives the largest number instead.
  */
 #define LFUSE_TYPE_MAP(X)                                                                                              \
     X(F32, 1, "f32", 4)                                                                                                \
@@ -37,7 +38,8 @@ typedef enum lfuse_type {
 
 /**
  * What the operands of a matrix product are rounded to before they are multiplied (lfuse_matmul_as). Sums are formed in
- * f32 with all of them, and of f64 in f64.
+ * f32 with all of them, and of f64 in f64. Of e4m3 and e5m2 Hopper's tensor cores keep 14 bits within 128 products:
+ * lfuse(7).
  */
 typedef enum lfuse_precision {
     LFUSE_PRECISION_FULL = 0, /**< nothing is rounded: f32 is f32 */
@@ -53,7 +55,8 @@ typedef enum lfuse_precision {
      * f32 operands may be split into two f16 words each, and three products of words be added on tensor cores, with an
      * error like that of a product in f32. Operands are scaled by powers of two, rows of the left and columns of the
      * right one, so that none overflows. Where a device gains nothing by it, and for k below 256, products are computed
-     * in f32. lfuse(7) has the bound, and what small elements lose beside large ones.
+     * in f32. Those that are frozen are split once; the instance keeps 4 bytes an element for it
+     * (lfuse_instance_prepared). lfuse(7) has the bound, and what small elements lose beside large ones.
      */
     LFUSE_PRECISION_F32X3 = 4
 } lfuse_precision;
