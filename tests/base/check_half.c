@@ -41,7 +41,7 @@ TEST_LOOP(test_every_number_comes_back, 0, FORMATS)
     }
 }
 
-/* The standards' own numbers, which are not those of this file's functions. */
+/* Codes and values as the standards give them, not as the functions under test compute them. */
 TEST(test_numbers)
 {
     static const struct {

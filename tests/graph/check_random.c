@@ -70,12 +70,14 @@ TEST(bits_are_words_of_the_stream)
     end();
 }
 
-static const lfuse_type types[] = {LFUSE_F32, LFUSE_F16, LFUSE_BF16, LFUSE_F64};
+static const lfuse_type types[] = {LFUSE_F32, LFUSE_F16, LFUSE_BF16, LFUSE_F64, LFUSE_E4M3, LFUSE_E5M2};
+static const double units[] = {0x1p-24, 0x1p-11, 0x1p-8, 0x1p-53, 0x1p-4, 0x1p-3};
+enum { TYPES = sizeof types / sizeof *types };
 
-/* Moments, and the counts of 16 equal classes: each within 5 deviations. */
-TEST_LOOP(uniform, 0, 4)
+/* Moments, and the counts of 16 equal classes, of 8 where there are 8 numbers: each within 5 deviations. */
+TEST_LOOP(uniform, 0, TYPES)
 {
-    const double units[] = {0x1p-24, 0x1p-11, 0x1p-8, 0x1p-53};
+    const int count = types[_i] == LFUSE_E5M2 ? 8 : 16;
     int64_t classes[16] = {0};
     double mean = 0, square = 0;
     begin();
@@ -84,17 +86,18 @@ TEST_LOOP(uniform, 0, 4)
         ck_assert(y[i] >= 0 && y[i] < 1);
         ck_assert(fmod((double)y[i], units[_i]) == 0);
         ck_assert(run.results[0].bound[i] == 0);
-        classes[(int)(16 * y[i])]++;
+        classes[(int)(count * y[i])]++;
         mean += (double)y[i] / COUNT;
         square += (double)(y[i] * y[i]) / COUNT;
     }
     ck_assert_double_eq_tol(mean, 0.5 - units[_i] / 2, 5 * sqrt(1.0 / 12 / COUNT));
-    ck_assert_double_eq_tol(square - mean * mean, 1.0 / 12, 0.003);
-    for (int i = 0; i < 16; i++) ck_assert_double_eq_tol(classes[i], COUNT / 16.0, 5 * sqrt(COUNT / 16.0));
+    ck_assert_double_eq_tol(square - mean * mean, (1 - units[_i] * units[_i]) / 12, 0.003);
+    for (int i = 0; i < count; i++)
+        ck_assert_double_eq_tol(classes[i], (double)COUNT / count, 5 * sqrt((double)COUNT / count));
     end();
 }
 
-TEST_LOOP(normal, 0, 4)
+TEST_LOOP(normal, 0, TYPES)
 {
     double sums[5] = {0};
     begin();

@@ -355,11 +355,13 @@ TEST_LOOP(steps_together, 2, 3)
     if (!compiles(&w, arch(_i))) TEST_SKIP("%s", lfuse__error_message());
 }
 
-/* Nor sums on tensor cores, of which the largest tiles fill the registers. */
-/* The large tile of f32x3_mma takes all registers that a thread can have: a few may be put aside over its loop. */
+/*
+ * Nor sums on tensor cores; but the large tile of f32x3_mma takes all registers that a thread can have, and may spill a
+ * few words outside its loop.
+ */
 TEST_LOOP(units, 1, ARCHS)
 {
-    enum { PUT_ASIDE = 4 * 4 };
+    enum { SPILLED = 4 * 4 };
     writer w = {.text = LFUSE__STRBUF_INIT, .facts = facts_items(true)};
     lfuse__strbuf binary = LFUSE__STRBUF_INIT;
     int kernels;
@@ -369,7 +371,7 @@ TEST_LOOP(units, 1, ARCHS)
     if (!done) TEST_SKIP("%s", lfuse__error_message());
     const uint32_t bytes = frames(&binary, &kernels);
     ck_assert_int_ge(kernels, strcmp(arch(_i), "sm_90a") ? 9 + 4 : 6 + 3 + 4 + 1 + 2);
-    ck_assert_msg(bytes <= (strcmp(arch(_i), "sm_90a") ? PUT_ASIDE : 0), "%s: %u bytes of frames", arch(_i),
+    ck_assert_msg(bytes <= (strcmp(arch(_i), "sm_90a") ? SPILLED : 0), "%s: %u bytes of frames", arch(_i),
                   bytes);
     lfuse__strbuf_free(&binary);
 }

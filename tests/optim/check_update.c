@@ -44,6 +44,7 @@ static const variant variants[] = {
     { .rule = LFUSE_RULE_ADAMW, .clip = LFUSE_CLIP_MEMBER_NORM, .supply = ON_DEVICE },
     { .rule = LFUSE_RULE_ADAMW, .clip = LFUSE_CLIP_GLOBAL_NORM, .switches = LFUSE_OPTIM_GRAD_SCALE },
     { .rule = LFUSE_RULE_ADAMW, .type = LFUSE_F16, .switches = LFUSE_OPTIM_MASTERS | LFUSE_OPTIM_AVERAGE },
+    { .rule = LFUSE_RULE_ADAMW, .type = LFUSE_E4M3, .switches = LFUSE_OPTIM_MASTERS },
     { .rule = LFUSE_RULE_ADAMW, .type = LFUSE_BF16, .state = LFUSE_BF16, .clip = LFUSE_CLIP_GLOBAL_NORM },
     { .rule = LFUSE_RULE_ADAMW, .type = LFUSE_F64, .switches = LFUSE_OPTIM_MASTERS },
     { .rule = LFUSE_RULE_NOVOGRAD, .type = LFUSE_F64 },

@@ -4,6 +4,7 @@
  * single tensors, for every function, kind of operand and type, in place and out of place, in one launch.
  */
 #include "bench/data.h"
+#include "common/base/half.h"
 #include "tests/run/sets.h"
 
 enum { COUNT = 8, MOST = 4 };
@@ -13,7 +14,7 @@ enum { COUNT = 8, MOST = 4 };
 typedef lfuse_value expression(const lfuse_value *in);
 typedef lfuse_status function(lfuse_list *to, const lfuse_operand *in);
 
-static lfuse_type wide(lfuse_type type) { return type == LFUSE_F16 || type == LFUSE_BF16 ? LFUSE_F32 : type; }
+static lfuse_type wide(lfuse_type type) { return lfuse__is_narrow(type) ? LFUSE_F32 : type; }
 
 /* What stands beside member m. */
 typedef struct beside {
@@ -262,7 +263,8 @@ TEST_ON_DEVICES(operands_of_every_kind, void)
 
 TEST_ON_DEVICES(operands_of_every_type, void)
 {
-    static const lfuse_type types[] = {LFUSE_F16, LFUSE_BF16, LFUSE_F64, LFUSE_I32, LFUSE_I64, LFUSE_I8};
+    static const lfuse_type types[] = {LFUSE_F16, LFUSE_BF16, LFUSE_F64, LFUSE_I32, LFUSE_I64, LFUSE_I8,
+                                        LFUSE_E4M3};
     static const named some[] = {{"sub -7", f_sub7, e_sub7}, {"div", f_div, e_div}};
 
     for (size_t i = 0; i < sizeof types / sizeof *types; i++)

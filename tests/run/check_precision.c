@@ -41,6 +41,22 @@ TEST(gemm_of_halves_in_f32)
     }
 }
 
+/* 288 288 + 4 4 is more than e4m3 has; operands of two types are refused. */
+TEST(gemm_of_fp8_in_f32)
+{
+    const uint8_t host[4] = {0x79, 0x48, 0x79, 0x48}; /* 288, 4 */
+    lfuse_tensor *a = new_tensor(dev, TYPED(LFUSE_E4M3, 2, 2)), *b = new_tensor(dev, TYPED(LFUSE_E4M3, 2, 2));
+    lfuse_tensor *other = new_tensor(dev, TYPED(LFUSE_E5M2, 2, 2)), *c = ramp(SHAPE(2, 2), 1, 0);
+
+    OK(lfuse_tensor_write(a, NULL, host));
+    OK(lfuse_tensor_write(b, NULL, host));
+    OK(lfuse_tensor_write(other, NULL, host));
+    OK(lfuse_gemm(stream, 0, 1, 1, a, b, 0.5, c));
+    for (int i = 0; i < 4; i++) ck_assert_float_eq(values(c)[i], 288 * 288 + 16 + 0.5f);
+    FAILS(LFUSE_ERR_TYPE, lfuse_gemm(stream, 0, 1, 1, a, other, 0, c));
+    for (int i = 0; i < 4; i++) ck_assert_float_eq(values(c)[i], 288 * 288 + 16 + 0.5f);
+}
+
 /* Products of nothing: zeros, and what is added to. */
 TEST(gemm_of_halves_of_no_depth)
 {

@@ -173,6 +173,30 @@ TEST_ON_MACHINE(on_devices)
     strided();
 }
 
+/* All 256 numbers of e4m3 and e5m2, and NaNs keep their bits; neither type is the other. */
+TEST(every_number_of_fp8)
+{
+    static const char *const both[2] = {"e4m3", "e5m2"};
+    lfuse_tensor *saved[2], *loaded[2], *other;
+    lfuse_safetensors *file;
+
+    for (int i = 0; i < 2; i++) {
+        saved[i] = counted(TYPED(i ? LFUSE_E5M2 : LFUSE_E4M3, 256), 0);
+        loaded[i] = counted(TYPED(i ? LFUSE_E5M2 : LFUSE_E4M3, 256), 7);
+    }
+    OK(lfuse_safetensors_save(path, 2, both, saved, 0, NULL));
+    file = opened();
+    OK(lfuse_safetensors_load(file, 2, both, loaded, 0));
+    for (int i = 0; i < 2; i++) {
+        ck_same(saved[i], loaded[i]);
+        other = loaded[1 - i];
+        SAYS(LFUSE_ERR_TYPE, lfuse_safetensors_load(file, 1, &both[i], &other, LFUSE_SAFETENSORS_PARTIAL),
+             i ? "is F8_E5M2 in the file, the tensor is e4m3" : "is F8_E4M3 in the file, the tensor is e5m2");
+        ck_same(saved[1 - i], loaded[1 - i]);
+    }
+    closed(file);
+}
+
 TEST(nothing_at_all)
 {
     lfuse_safetensors *file;
