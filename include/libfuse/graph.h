@@ -73,8 +73,8 @@ LFUSE_API lfuse_value lfuse_input(lfuse_graph *graph, const char *name, lfuse_ty
                                   const lfuse_size *shape);
 /**
  * An input whose contents stay while an instance lives: bound when the instance is made. What depends on frozen
- * inputs and constants alone is computed once then, and again by lfuse_instance_refresh, from which on new
- * contents count.
+ * inputs and constants alone is computed once then, and again by lfuse_instance_refresh: new contents count from that
+ * call on.
  */
 LFUSE_API lfuse_value lfuse_frozen(lfuse_graph *graph, const char *name, lfuse_type type, int rank,
                                    const lfuse_size *shape);

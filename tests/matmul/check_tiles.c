@@ -392,7 +392,7 @@ TEST(maps_of_batches)
     lfuse__packed packed;
     lfuse__kernel_class c;
     facts.tensor_cores = facts.wgmma = true;
-    facts.dynamic_local_bytes = 227 * 1024, facts.tensor_map = some_map;
+    facts.dynamic_local_bytes = 226 * 1024, facts.tensor_map = some_map;
     class_of(&c, LFUSE_F16);
     c.product.batched = true;
     OK(choose(&facts, (int64_t[]){1024, 1024, 1024, 48}, false, &c));
@@ -619,7 +619,7 @@ TEST(maps_of_bytes)
     lfuse__facts facts = facts_of(LFUSE__PRODUCTS_TUNED);
     lfuse__kernel_class c;
     facts.tensor_cores = facts.wgmma = true;
-    facts.dynamic_local_bytes = 227 * 1024, facts.tensor_map = some_map;
+    facts.dynamic_local_bytes = 226 * 1024, facts.tensor_map = some_map;
     for (int way = 0; way < 8; way++) {
         const bool along = (way & 3) == 2;
         class_of(&c, LFUSE_E4M3);

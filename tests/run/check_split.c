@@ -85,6 +85,17 @@ static lfuse_plan *split_plan(bool frozen_x, bool frozen_w)
     return new_plan(dev, g, &o);
 }
 
+/* Lines along k are of three scales by turns, so that the factors of a line differ from one matrix to the next. */
+static float scaled_x(int64_t i)
+{
+    return of_x(i) * (float)(1 << i / K % 3);
+}
+
+static float scaled_other(int64_t i)
+{
+    return of_other(i) * (float)(1 << i / K % 3);
+}
+
 /*
  * Two products, whose right operands are stored by columns, with what follows: a bias of each one's rows.
  * `shared`: one right operand for all, which is not kept for each.
@@ -98,10 +109,10 @@ static void case_batches(bool frozen, bool shared)
     const lfuse_value sum = lfuse_matmul(lfuse_input(g, "x", F32(COUNT, ROWS, K)), lfuse_transpose(w));
 
     lfuse_output(g, "y", lfuse_add(sum, lfuse_input(g, "b", F32(COUNT, ROWS, 1))));
-    lfuse_tensor *x = filled_tensor(SHAPE(COUNT, ROWS, K), of_x), *b = filled_tensor(SHAPE(COUNT, ROWS, 1), of_w);
+    lfuse_tensor *x = filled_tensor(SHAPE(COUNT, ROWS, K), scaled_x), *b = filled_tensor(SHAPE(COUNT, ROWS, 1), of_w);
     lfuse_tensor *y = tensor(SHAPE(COUNT, ROWS, COLUMNS));
-    lfuse_tensor *v = shared ? filled_tensor(SHAPE(1, COLUMNS, K), of_other)
-                             : filled_tensor(SHAPE(COUNT, COLUMNS, K), of_other);
+    lfuse_tensor *v = shared ? filled_tensor(SHAPE(1, COLUMNS, K), scaled_other)
+                             : filled_tensor(SHAPE(COUNT, COLUMNS, K), scaled_other);
     lfuse_plan *plan = new_plan(dev, g, &o);
     const uint64_t loaded = programs();
     LAUNCHES(frozen + LAUNCHES_OF_RUN, RUN(plan, stream, BIND("x", x), BIND("w", v), BIND("b", b), BIND("y", y)));
@@ -111,7 +122,7 @@ static void case_batches(bool frozen, bool shared)
     for (int64_t i = 0; i < COUNT * ROWS * COLUMNS; i += 13) {
         const int64_t row = i / COLUMNS, column = i % COLUMNS + (shared ? 0 : row / ROWS * COLUMNS);
         double expected = of_w(row);
-        for (int64_t l = 0; l < K; l++) expected += (double)of_x(row * K + l) * of_other(column * K + l);
+        for (int64_t l = 0; l < K; l++) expected += (double)scaled_x(row * K + l) * scaled_other(column * K + l);
         ck_assert_msg(got[i] == (float)expected, "element %d is %g, expected %g", (int)i, got[i], expected);
     }
 }
