@@ -14,6 +14,9 @@
 
 enum { BENCH_MAX_VARIANTS = 16, BENCH_MAX_PROBLEM = 96, BENCH_MAX_REASON = 160 };
 
+/* What follows a product and its bias. */
+typedef enum bench_activation { BENCH_RELU, BENCH_GELU, BENCH_GELU_TANH } bench_activation;
+
 /* Ceilings of a device, measured in the same process. */
 typedef struct bench_machine {
     double empty_us;  /* launch of an empty kernel and synchronisation */

@@ -46,7 +46,7 @@ struct fixture {
     int64_t runs;     /* that variants have made since fixture_poison */
     bool judged; /* truth and bound of every output are there */
     bool whole;  /* the leading axis is not one of independent rows: verified as one piece */
-    bool gelu; /* of one product: its activation; else relu */
+    bench_activation activation; /* of one product with an epilogue */
     lfuse_precision precision; /* of one product (bench/gemm_check.h); F32X3: plans may split all products */
     int levels, judged_levels; /* of Strassen's products in the variant to be verified; that truth and bound are for */
     lfuse_status (*verify)(fixture *f, bench_variant *v); /* instead of what verify.c does; NULL: that */

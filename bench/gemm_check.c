@@ -25,7 +25,12 @@ lfuse_value bench_product_of(const bench_product *p, lfuse_value a, lfuse_value 
 lfuse_value bench_product_end(const bench_product *p, lfuse_value c, lfuse_value bias)
 {
     const lfuse_value sum = lfuse_add(c, bias);
-    return p->gelu ? lfuse_gelu(sum) : lfuse_relu(sum);
+    switch (p->activation) {
+    case BENCH_GELU: return lfuse_gelu(sum);
+    case BENCH_GELU_TANH: return lfuse_gelu_tanh(sum);
+    case BENCH_RELU: break;
+    }
+    return lfuse_relu(sum);
 }
 
 static bench_product product_of(const fixture *f)
@@ -33,7 +38,8 @@ static bench_product product_of(const fixture *f)
     const fixture_io *a = &f->io[A], *b = &f->io[B];
     const int row = a->rank - 2;
     return (bench_product){row ? a->shape[0] : 1, a->shape[row], b->shape[row + 1], a->shape[row + 1], a->type,
-                           f->io[f->nio - 1].type, f->precision, f->io[BIAS].role != FIXTURE_OUTPUT, f->gelu};
+                           f->io[f->nio - 1].type, f->precision, f->io[BIAS].role != FIXTURE_OUTPUT,
+                           f->activation};
 }
 
 static void *read_result(const fixture *f, lfuse_status *status)
@@ -111,14 +117,20 @@ static const void *member_of(const void *batch, int64_t member, int64_t elements
     return (const char *)batch + (size_t)(member * elements) * size;
 }
 
-static void gather_part(const fixture *f, const void *result, int64_t member, part *p)
+static void gather_operands(const fixture *f, int64_t member, part *p)
 {
     const size_t size = lfuse_type_size(p->whole.type), stored = lfuse_type_size(p->whole.result);
     const int64_t m = p->whole.m, k = p->whole.k, n = p->whole.n;
     gather(p->a, member_of(f->io[A].host, member, m * k, size), k, size, p->rows, p->m, NULL, k);
     gather(p->b, member_of(f->io[B].host, member, k * n, size), n, size, NULL, k, p->columns, p->n);
     if (p->whole.epilogue) gather(p->bias, f->io[BIAS].host, n, stored, NULL, 1, p->columns, p->n);
-    gather(p->c, member_of(result, member, m * n, stored), n, stored, p->rows, p->m, p->columns, p->n);
+}
+
+static void gather_result(const void *result, int64_t member, part *p)
+{
+    const size_t stored = lfuse_type_size(p->whole.result);
+    const void *of_member = member_of(result, member, p->whole.m * p->whole.n, stored);
+    gather(p->c, of_member, p->whole.n, stored, p->rows, p->m, p->columns, p->n);
 }
 
 static lfuse_graph *describe(const part *p)
@@ -133,18 +145,77 @@ static lfuse_graph *describe(const part *p)
     return g;
 }
 
-static lfuse_status judge(const fixture *f, const part *p, bench_variant *v)
+static lfuse_status find_truth(const fixture *f, const part *p, lfuse__oracle_run *truth)
 {
     const lfuse__oracle_options options = {.inexact = !f->d->info.exact, .levels = f->levels};
     const lfuse__oracle_input inputs[] = {{.name = "a", .data = p->a, .shape = {p->m, p->whole.k}},
                                           {.name = "b", .data = p->b, .shape = {p->whole.k, p->n}},
                                           {.name = "bias", .data = p->bias, .shape = {p->n}}};
-    lfuse__oracle_report report;
-    lfuse__oracle_run truth;
     lfuse_graph *g = describe(p);
-    lfuse_status status = lfuse__oracle_run_graph(g, inputs, 2 + p->whole.epilogue, &options, &truth);
-    if (status) goto destroy_graph;
-    const lfuse__oracle_result *r = &truth.results[0];
+    const lfuse_status status = lfuse__oracle_run_graph(g, inputs, 2 + p->whole.epilogue, &options, truth);
+    lfuse_graph_destroy(g);
+    return status;
+}
+
+/* The products of a batch that are verified, and what the oracle says of them: the same for all variants of a level. */
+typedef struct truths {
+    int levels;
+    int64_t count, members[BENCH_CHECKED_MEMBERS];
+    part parts[BENCH_CHECKED_MEMBERS];
+    lfuse__oracle_run runs[BENCH_CHECKED_MEMBERS];
+} truths;
+
+static void truths_destroy(void *pointer)
+{
+    truths *t = pointer;
+    for (int64_t i = 0; i < t->count; i++) {
+        lfuse__oracle_free(&t->runs[i]);
+        part_free(&t->parts[i]);
+    }
+    free(t);
+}
+
+static lfuse_status add_truth(const fixture *f, const bench_product *whole, int64_t members, truths *t)
+{
+    part *p = &t->parts[t->count];
+    LFUSE__TRY(part_make(whole, members, p));
+    gather_operands(f, t->members[t->count], p);
+    const lfuse_status status = find_truth(f, p, &t->runs[t->count]);
+    if (status) part_free(p);
+    else t->count++;
+    return status;
+}
+
+static lfuse_status truths_create(const fixture *f, const bench_product *whole, truths **made)
+{
+    const int64_t members = whole->count < BENCH_CHECKED_MEMBERS ? whole->count : BENCH_CHECKED_MEMBERS;
+    truths *t = calloc(1, sizeof *t);
+    lfuse_status status = LFUSE_OK;
+    if (!t) return lfuse__error(LFUSE_ERR_MEMORY, "out of memory to verify a product");
+    t->levels = f->levels;
+    bench_sample_rows(whole->count, members, SEED + 2, t->members);
+    while (t->count < members && !status) status = add_truth(f, whole, members, t);
+    if (status) truths_destroy(t);
+    else *made = t;
+    return status;
+}
+
+/* The fixture keeps the truths for the next variant. */
+static lfuse_status have_truths(fixture *f, const bench_product *whole)
+{
+    if (f->truth && ((const truths *)f->truth)->levels == f->levels) return LFUSE_OK;
+    truths *made;
+    LFUSE__TRY(truths_create(f, whole, &made));
+    if (f->truth) truths_destroy(f->truth);
+    f->truth = made;
+    f->destroy_truth = truths_destroy;
+    return LFUSE_OK;
+}
+
+static void judge(const part *p, const lfuse__oracle_run *truth, bench_variant *v)
+{
+    const lfuse__oracle_result *r = &truth->results[0];
+    lfuse__oracle_report report;
     if (!lfuse__oracle_compare(p->whole.result, r->count, p->c, r->value, r->bound, &report)) {
         if (v->ok) fprintf(stderr, "lfuse-bench: %s: c: %s\n", v->name, report.text);
         v->ok = false;
@@ -153,38 +224,23 @@ static lfuse_status judge(const fixture *f, const part *p, bench_variant *v)
         v->max_err = report.max_error;
         v->tol = report.max_ratio > 0 ? report.max_error / report.max_ratio : 1;
     }
-    lfuse__oracle_free(&truth);
-destroy_graph:
-    lfuse_graph_destroy(g);
-    return status;
-}
-
-static lfuse_status judge_members(const fixture *f, const bench_product *whole, const void *result, bench_variant *v)
-{
-    const int64_t members = whole->count < BENCH_CHECKED_MEMBERS ? whole->count : BENCH_CHECKED_MEMBERS;
-    int64_t chosen[BENCH_CHECKED_MEMBERS];
-    lfuse_status status = LFUSE_OK;
-    part p;
-    LFUSE__TRY(part_make(whole, members, &p));
-    bench_sample_rows(whole->count, members, SEED + 2, chosen);
-    for (int64_t i = 0; i < members && !status; i++) {
-        gather_part(f, result, chosen[i], &p);
-        status = judge(f, &p, v);
-    }
-    part_free(&p);
-    return status;
 }
 
 lfuse_status bench_product_verify(fixture *f, bench_variant *v)
 {
     const bench_product whole = product_of(f);
+    LFUSE__TRY(have_truths(f, &whole));
+    truths *t = f->truth;
     lfuse_status status;
     void *result = read_result(f, &status);
     if (status) return status;
     v->tol = v->max_err = -1;
-    status = judge_members(f, &whole, result, v);
+    for (int64_t i = 0; i < t->count; i++) {
+        gather_result(result, t->members[i], &t->parts[i]);
+        judge(&t->parts[i], &t->runs[i], v);
+    }
     free(result);
-    return status;
+    return LFUSE_OK;
 }
 
 static lfuse_status check_member(const fixture *f, const bench_product *p, const void *result, int64_t member,

@@ -13,14 +13,15 @@
 enum { BENCH_CHECKED_COLUMNS = 256, BENCH_CHECKED_MEMBERS = 16 };
 
 /*
- * `count` products c = a b, or c = relu(a b + bias), or gelu of that, of a [m, k], b [k, n] of `type`, c and the same
- * bias [n] of `result`; by the fixture's `levels` of Strassen's algorithm.
+ * `count` products c = a b, or with an epilogue c = activation(a b + bias), of a [m, k], b [k, n] of `type`, c and the
+ * same bias [n] of `result`; by the fixture's `levels` of Strassen's algorithm.
  */
 typedef struct bench_product {
     int64_t count, m, n, k;
     lfuse_type type, result;
     lfuse_precision precision;
-    bool epilogue, gelu;
+    bool epilogue;
+    bench_activation activation;
 } bench_product;
 /* The epilogue behind a product: an activation of its sum with the bias. */
 lfuse_value bench_product_end(const bench_product *p, lfuse_value c, lfuse_value bias);

@@ -64,6 +64,14 @@ static bool take_flag(const char *word, const char *name, bool *flag)
     return *flag = true;
 }
 
+static bool take_activation(const char *word, bench_activation *activation)
+{
+    if (*activation != BENCH_RELU) return false;
+    if (!strcmp(word, "gelu")) *activation = BENCH_GELU;
+    if (!strcmp(word, "gelu_tanh")) *activation = BENCH_GELU_TANH;
+    return *activation != BENCH_RELU;
+}
+
 static bool take_types(const char *word, gemm_problem *p)
 {
     if (!strncmp(word, "to=", 3)) return take_type(word + 3, &p->to);
@@ -77,7 +85,8 @@ static bool take_words(const char *text, gemm_problem *p)
     snprintf(words, sizeof words, "%s", text + 5);
     for (char *word = strtok_r(words, ":", &next); word; word = strtok_r(NULL, ":", &next))
         if (!take_types(word, p) && !take_turns(word, p) && !take_batch(word, p) &&
-            !take_flag(word, "frozen", &p->frozen) && !take_flag(word, "gelu", &p->gelu) && !take_sizes(word, p))
+            !take_flag(word, "frozen", &p->frozen) && !take_activation(word, &p->activation) &&
+            !take_sizes(word, p))
             return false;
     return p->m > 0 && !(p->batch && p->frozen);
 }
@@ -90,7 +99,7 @@ lfuse_status gemm_problem_parse(const char *text, gemm_problem *p)
                                                                (double)p->k * (double)p->n));
     if (!taken || each * (double)gemm_problem_count(p) > most_elements)
         return lfuse__error(LFUSE_ERR_INVALID, "%s: expected gemm:<m>x<n>x<k>[:TYPE][:to=TYPE][:tf32|f32x3]"
-                            "[:nt|tn|tt][:b<count>|frozen][:gelu]", text);
+                            "[:nt|tn|tt][:b<count>|frozen][:gelu|gelu_tanh]", text);
     if (p->type == LFUSE_TYPE_NONE) p->type = LFUSE_F32;
     /* Few sums of numbers of 8 bits fit into 8 bits. */
     if (p->to == LFUSE_TYPE_NONE) p->to = lfuse_type_size(p->type) == 1 ? LFUSE_F32 : p->type;
@@ -118,7 +127,7 @@ bool gemm_problem_is_large(const bench_device *d, const gemm_problem *p, double 
 static bench_product product_of(const gemm_problem *p, bool epilogue)
 {
     return (bench_product){gemm_problem_count(p), p->m, p->n, p->k, p->type, p->to, p->precision, epilogue,
-                           p->gelu};
+                           p->activation};
 }
 
 static lfuse_value finish(const gemm_problem *p, lfuse_value a, lfuse_value b, const lfuse_value *bias)
@@ -162,7 +171,7 @@ lfuse_status gemm_problem_build(fixture *f, const gemm_problem *p, bool epilogue
     if (p->turn_a || p->turn_b) describe_stored(f, p, epilogue);
     const bench_product product = product_of(p, epilogue);
     f->precision = p->precision;
-    f->gelu = p->gelu;
+    f->activation = p->activation;
     if (bench_product_is_large(&product)) f->verify = bench_product_verify;
     return LFUSE_OK;
 }

@@ -4,7 +4,7 @@
  * transposed (nt: the right one, tn: the left one, tt: both); b<count>: so many products of one shape in one batch;
  * to=TYPE: that of the result and the bias, which of e4m3 and e5m2 is f32 otherwise; tf32: f32 operands rounded to it,
  * where the device has that; f32x3: f32 operands that may be split (LFUSE_PRECISION_F32X3); frozen: the right operand
- * is (lfuse_frozen), not of a batch; gelu: that is the activation of the epilogue, and not relu.
+ * is (lfuse_frozen), not of a batch; gelu, gelu_tanh: that is the activation of the epilogue, and not relu.
  */
 #ifndef BENCH_GEMM_PROBLEM_H
 #define BENCH_GEMM_PROBLEM_H
@@ -16,7 +16,8 @@ typedef struct gemm_problem {
     bool turn_a, turn_b;    /* stored [k, m], [n, k] */
     lfuse_type type, to; /* of the operands, of the result */
     lfuse_precision precision; /* FULL, TF32 or F32X3 */
-    bool frozen, gelu;
+    bool frozen;
+    bench_activation activation; /* of the epilogue */
 } gemm_problem;
 
 lfuse_status gemm_problem_parse(const char *text, gemm_problem *p);

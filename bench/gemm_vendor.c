@@ -32,7 +32,8 @@ static lfuse_status vendor_set(const fixture *f, const gemm_problem *p, vendor *
     const bench_dense_buffers buffers = {
         .layers = 1, .batch = p->m, .inner = p->k, .width = p->n, .w = &b,
         .b = f->io[GEMM_BIAS].role == FIXTURE_OUTPUT ? NULL : &bias, .x = f->io[GEMM_A].tensors[set],
-        .y = f->io[f->nio - 1].tensors[set], .count = p->batch, .turn_x = p->turn_a, .turn_w = p->turn_b};
+        .y = f->io[f->nio - 1].tensors[set], .count = p->batch, .turn_x = p->turn_a, .turn_w = p->turn_b,
+        .tf32 = p->precision == LFUSE_PRECISION_TF32};
     return v->kind->dense_create(f->d, &buffers, &v->products[set]);
 }
 

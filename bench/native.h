@@ -12,9 +12,10 @@ typedef struct bench_native bench_native;
 
 /*
  * A dense network by bare vendor calls: layers of x = relu(x w + b), buffers given as device tensors of one type: f32,
- * f16 or bf16, with sums of f32. x is [batch, inner] and each w [inner, width]: the same where there is more than one
- * layer. Of one layer there may be `count` products in one call, of matrices that follow each other in x, w and y, and
- * turned operands, which are stored [inner, batch] and [width, inner].
+ * f16 or bf16, with sums of f32; with tf32 the products round operands of f32 to that. x is [batch, inner] and each w
+ * [inner, width]: the same where there is more than one layer. Of one layer there may be `count` products in one call,
+ * of matrices that follow each other in x, w and y, and turned operands, which are stored [inner, batch] and
+ * [width, inner].
  */
 typedef struct bench_dense_buffers {
     int layers;
@@ -22,7 +23,7 @@ typedef struct bench_dense_buffers {
     lfuse_tensor *const *w, *const *b; /* [layers]; b NULL: the products alone */
     lfuse_tensor *x, *scratch[2], *y;
     int64_t count; /* 0: one product, no batch */
-    bool turn_x, turn_w;
+    bool turn_x, turn_w, tf32;
 } bench_dense_buffers;
 
 typedef struct bench_native_kind {

@@ -115,6 +115,7 @@ typedef struct network {
     cublasLtMatmulDesc_t layer[MOST_LAYERS]; /* each with its bias */
     cublasLtMatrixLayout_t weights, from, to;
     bool turn_x, turn_w;
+    cublasComputeType_t sums;
     cublasLtMatmulAlgo_t algorithm;
     cudaDataType_t type; /* of all matrices; sums are of f32 */
     CUdeviceptr workspace, w[MOST_LAYERS], in[MOST_LAYERS], out[MOST_LAYERS];
@@ -155,7 +156,7 @@ static lfuse_status describe_layer(network *n, int l, const lfuse_tensor *bias)
     const cublasLtEpilogue_t epilogue = CUBLASLT_EPILOGUE_RELU_BIAS;
     const cublasOperation_t first = n->turn_w ? CUBLAS_OP_T : CUBLAS_OP_N;
     const cublasOperation_t second = n->turn_x ? CUBLAS_OP_T : CUBLAS_OP_N;
-    LFUSE__TRY(check_lt(lfuse__lt.MatmulDescCreate(&n->layer[l], CUBLAS_COMPUTE_32F, CUDA_R_32F), "descriptor"));
+    LFUSE__TRY(check_lt(lfuse__lt.MatmulDescCreate(&n->layer[l], n->sums, CUDA_R_32F), "descriptor"));
     LFUSE__TRY(check_lt(lfuse__lt.MatmulDescSetAttribute(n->layer[l], CUBLASLT_MATMUL_DESC_TRANSA, &first,
                                                          sizeof first), "transpose"));
     LFUSE__TRY(check_lt(lfuse__lt.MatmulDescSetAttribute(n->layer[l], CUBLASLT_MATMUL_DESC_TRANSB, &second,
@@ -199,6 +200,7 @@ static lfuse_status describe(network *n, const bench_dense_buffers *b)
     LFUSE__TRY(type_of(b->x->type, &n->type));
     n->turn_x = b->turn_x;
     n->turn_w = b->turn_w;
+    n->sums = b->tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
     LFUSE__TRY(layout(n, &n->weights, b->inner, b->width, b->turn_w, b->count));
     LFUSE__TRY(layout(n, &n->from, b->batch, b->inner, b->turn_x, b->count));
     LFUSE__TRY(layout(n, &n->to, b->batch, b->width, false, b->count));

@@ -121,6 +121,7 @@ static lfuse_status dense_create(bench_device *d, const bench_dense_buffers *buf
     if (buffers->x->type != LFUSE_F32)
         return lfuse__error(LFUSE_ERR_UNSUPPORTED, "bare products of %s are not measured: CLBlast adds f16 up in f16, "
                             "and has f32 alone beside it here", lfuse_type_name(buffers->x->type));
+    if (buffers->tf32) return lfuse__error(LFUSE_ERR_UNSUPPORTED, "CLBlast has no tf32");
     if (buffers->count && !lfuse__clblast.SgemmStridedBatched)
         return lfuse__error(LFUSE_ERR_UNSUPPORTED, "this CLBlast has no batches");
     network *n = calloc(1, sizeof *n);

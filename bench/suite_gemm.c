@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * gemm:<m>x<n>x<k>[:TYPE][:to=TYPE][:tf32|f32x3][:nt|tn|tt][:b<count>|frozen][:gelu]: the product of a matrix [m, k]
- * and one [k, n], both of which change from run to run, or the first one alone (frozen); with a result of another type;
- * of f32 rounded to tf32, or that may be split (f32x3); stored transposed where there is a t; or a batch of so many.
+ * gemm:<m>x<n>x<k>[:TYPE][:to=TYPE][:tf32|f32x3][:nt|tn|tt][:b<count>|frozen][:gelu|gelu_tanh]: the product of a
+ * matrix [m, k] and one [k, n], both of which change from run to run, or the first one alone (frozen); with a result of
+ * another type; of f32 rounded to tf32, or that may be split (f32x3); stored transposed where there is a t; or a batch
+ * of so many.
  *   plan         what the planner makes of it, its algorithms timed once
  *   native       the same with the library's own kernels, where the device has them
  *   vendor-plan  the same with the vendor's library, where there is one
@@ -10,8 +11,8 @@
  *                heuristic lists
  *   openblas     the system's OpenBLAS on the host, where there is one; on CPUs, f32 and f64; of a batch, call by call
  *   strassen1, strassen2  of squares: by so many levels of Strassen's algorithm
- * and plan, native and vendor with "+ep", the same with bias and relu, or gelu (not of bare calls, which have another
- * gelu): what the epilogue costs is the difference.
+ * and plan, native and vendor with "+ep", the same with bias and relu, gelu or gelu_tanh (not of bare calls: cuBLASLt's
+ * loses the digits of small results): what the epilogue costs is the difference.
  * gemm:<m>x<n>x<k>:g<count>: a group, see gemm_group.h.
  */
 #include <stdlib.h>
@@ -57,10 +58,9 @@ static lfuse_status add_vendors(shared *s, const gemm_problem *p, bench_case *c)
     const lfuse_plan_options vendor = {.effort = LFUSE_EFFORT_MEASURE, .provider = LFUSE_PROVIDER_VENDOR};
     if (gemm_problem_is_large(s->bare->d, p, most_of_vendor)) return LFUSE_OK;
     LFUSE__TRY(bench_omit(c, "vendor-plan", fixture_variant(s->bare, c, "vendor-plan", &vendor)));
-    if (p->type == LFUSE_F64 || p->to != p->type || p->precision == LFUSE_PRECISION_TF32)
-        return LFUSE_OK; /* what the bare calls are not written for */
+    if (p->type == LFUSE_F64 || p->to != p->type) return LFUSE_OK; /* what the bare calls are not written for */
     LFUSE__TRY(gemm_add_vendor(s->bare, p, c, "vendor"));
-    return p->gelu ? LFUSE_OK : gemm_add_vendor(s->ep, p, c, "vendor+ep");
+    return p->activation != BENCH_RELU ? LFUSE_OK : gemm_add_vendor(s->ep, p, c, "vendor+ep");
 }
 
 static lfuse_status add_strassen(fixture *f, bench_case *c, fixture_levels which)

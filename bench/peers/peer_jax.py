@@ -16,7 +16,10 @@ import harness  # noqa: E402
 import problems  # noqa: E402
 import training  # noqa: E402
 
-TYPES = {"f32": jnp.float32, "f16": jnp.float16, "bf16": jnp.bfloat16}
+TYPES = {"f32": jnp.float32, "f16": jnp.float16, "bf16": jnp.bfloat16, "e4m3": jnp.float8_e4m3fn,
+         "e5m2": jnp.float8_e5m2}
+ACTIVATIONS = {"relu": jax.nn.relu, "gelu": functools.partial(jax.nn.gelu, approximate=False),
+               "gelu_tanh": functools.partial(jax.nn.gelu, approximate=True)}
 
 
 def double(x):
@@ -114,7 +117,8 @@ class Peer:
         t, batch = problem.type, (problem.batch,) if problem.batch else ()
         turn_a, turn_b = (x == "t" for x in problem.turns)
         inputs = [(self.uniform(batch + ((k, m) if turn_a else (m, k)), t, 1),
-                   self.uniform(batch + ((n, k) if turn_b else (k, n)), t, 1), self.uniform((n,), t, k**0.5))
+                   self.uniform(batch + ((n, k) if turn_b else (k, n)), t, 1),
+                   self.uniform((n,), problem.stored, k**0.5))
                   for _ in range(harness.choose_sets(problem.bytes))]
         chosen = problems.sample(m)
 
@@ -130,11 +134,11 @@ class Peer:
 
         def product(a, b, bias):
             a, b = stored(a, b)
-            return jnp.matmul(a, b, precision="tensorfloat32" if problem.precision == "tf32" else None)
+            return jnp.matmul(a, b, precision="tensorfloat32" if problem.precision == "tf32" else None,
+                              preferred_element_type=TYPES[problem.stored])
 
         def with_epilogue(a, b, bias):
-            y = product(a, b, bias) + bias
-            return jax.nn.gelu(y, approximate=False) if problem.gelu else jax.nn.relu(y)
+            return ACTIVATIONS[problem.activation](product(a, b, bias) + bias)
 
         yield self.way("jax", product, inputs, lambda y: result(y, False))
         yield self.way("jax+ep", with_epilogue, inputs, lambda y: result(y, True))

@@ -12,7 +12,9 @@ import harness
 import problems
 import training
 
-TYPES = {"f32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16, "f64": torch.float64}
+TYPES = {"f32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16, "f64": torch.float64,
+         "e4m3": torch.float8_e4m3fn, "e5m2": torch.float8_e5m2}
+ACTIVATIONS = {"relu": torch.relu_, "gelu": F.gelu, "gelu_tanh": functools.partial(F.gelu, approximate="tanh")}
 
 
 def double(tensor):
@@ -145,7 +147,8 @@ class Peer:
         t, batch = problem.type, (problem.batch,) if problem.batch else ()
         turn_a, turn_b = (x == "t" for x in problem.turns)
         inputs = [(self.uniform(batch + ((k, m) if turn_a else (m, k)), t, 1),
-                   self.uniform(batch + ((n, k) if turn_b else (k, n)), t, 1), self.uniform((n,), t, k**0.5))
+                   self.uniform(batch + ((n, k) if turn_b else (k, n)), t, 1),
+                   self.uniform((n,), problem.stored, k**0.5))
                   for _ in range(harness.choose_sets(problem.bytes))]
         chosen = problems.sample(m)
 
@@ -159,13 +162,22 @@ class Peer:
             bias = double(inputs[0][2]) if epilogue else None
             return (double(y[chosen]), *problems.gemm(double(a[chosen]), double(b), bias, problem))
 
+        one = torch.ones((), device=self.kind)
+
+        def bare(a, b, bias):
+            a, b = stored(a, b)
+            if t in problems.FP8:  # by cuBLASLt, whose operands of 8 bits have to lie along k
+                return torch._scaled_mm(a, b, scale_a=one, scale_b=one, out_dtype=torch.float32)
+            return torch.matmul(a, b)
+
         def with_epilogue(a, b, bias):
+            if t in problems.FP8:
+                return ACTIVATIONS[problem.activation](bare(a, b, bias) + bias)
             a, b = stored(a, b)
             y = torch.baddbmm(bias, a, b) if batch else torch.addmm(bias, a, b)
-            return F.gelu(y) if problem.gelu else y.relu_()
+            return ACTIVATIONS[problem.activation](y)
 
-        yield from self.ways(problem, "pytorch", lambda a, b, bias: torch.matmul(*stored(a, b)), inputs,
-                             lambda y: result(y, False))
+        yield from self.ways(problem, "pytorch", bare, inputs, lambda y: result(y, False))
         yield from self.ways(problem, "pytorch+ep", with_epilogue, inputs, lambda y: result(y, True))
 
     def dense(self, problem):

@@ -11,7 +11,9 @@ import training
 
 UNITS = {"f32": 2.0**-24, "f16": 2.0**-11, "bf16": 2.0**-8, "f64": 2.0**-53}
 UNIT_TF32 = 2.0**-10  # of operands, which are rounded or cut to 10 bits behind the point
-SIZES = {"f32": 4, "f16": 2, "bf16": 2, "f64": 8}
+FP8_CUT = 2.0**-8  # of a sum of products of 8 bits, which tensor cores may cut to 13 bits, and of the sum of the sizes
+FP8 = ("e4m3", "e5m2")
+SIZES = {"f32": 4, "f16": 2, "bf16": 2, "f64": 8, "e4m3": 1, "e5m2": 1}
 EPSILON = 1e-5
 LEAST_ROWS = 64
 ADAMW = {"lr": 1e-3, "beta1": 0.9, "beta2": 0.999, "eps": 1e-8, "weight_decay": 1e-2}
@@ -27,7 +29,9 @@ DEFAULT = (
     + ["adamw:1000x1024", "adamw:resnet50", "adamw:gpt2-small"]
     + [f"train:L8:H{h}:B{b}" for h, b in ((128, 64), (512, 64), (1024, 64), (1024, 1024), (4096, 4096))]
     + [f"gemm:{n}x{n}x{n}:f16:gelu" for n in (1024, 2048, 4096, 8192)] + ["gemm:8192x1024x4096:f16:gelu"]
-    + [f"gemm:{n}x{n}x{n}:f32x3" for n in (2048, 4096, 8192)] + ["gemm:4096x4096x4096:tf32"]
+    + [f"gemm:{n}x{n}x{n}:f16:gelu_tanh" for n in (1024, 2048)]
+    + [f"gemm:{n}x{n}x{n}:f32x3" for n in (2048, 4096, 8192)]
+    + [f"gemm:{n}x{n}x{n}:{t}" for n in (4096, 8192) for t in ("tf32", "nt:e4m3")]
     + ["dense:L8:H4096:B4096:f32x3", "dense:L8:H1024:B1024:f32x3", "train:L8:H4096:B4096:f32x3"]
     + ["train:layer:H1024:B64", "train:digits", "train:transformer:D256:H4:L2:T128:B16"]
 )
@@ -47,7 +51,7 @@ class Problem:
     turns: str = "nn"  # of a product: t where an operand is stored transposed
     batch: int = 0  # of products; 0: no batch axis
     precision: str = ""  # tf32, or f32x3, which is f32 to the peers: they split no operands
-    gelu: bool = False  # a product's epilogue has gelu instead of relu
+    activation: str = "relu"  # of a product's epilogue; gelu: by erf, gelu_tanh
     members: list = field(default_factory=list)  # elements of each tensor of a list
 
     @property
@@ -56,7 +60,7 @@ class Problem:
         each = SIZES[self.type]
         if self.suite == "gemm":
             m, n, k = self.sizes
-            return each * max(1, self.batch) * (m * k + k * n + m * n)
+            return max(1, self.batch) * (each * (m * k + k * n) + SIZES[self.stored] * m * n)
         if self.suite == "dense":
             layers, width, batch = self.sizes
             return each * (layers * (width + 1) * width + 2 * batch * width)
@@ -70,6 +74,11 @@ class Problem:
         if self.suite == "train":
             return training.moved(self)
         return 28 * sum(self.members)
+
+    @property
+    def stored(self):
+        """The type of a product's result, f32 of operands of 8 bits."""
+        return "f32" if self.type in FP8 else self.type
 
     @property
     def flops(self):
@@ -110,7 +119,8 @@ def gpt2_small():
 
 
 def parse_gemm(text):
-    """gemm:<m>x<n>x<k> and, in any order, the type, tf32 or f32x3, nt, tn or tt, b<count>, gelu, and frozen."""
+    """gemm:<m>x<n>x<k> and, in any order: the type, tf32 or f32x3, nt, tn or tt, b<count>, gelu or gelu_tanh, and
+    frozen."""
     problem = Problem(text, "gemm")
     for word in text.split(":")[1:]:
         if match := re.fullmatch(r"(\d+)x(\d+)x(\d+)", word):
@@ -119,12 +129,12 @@ def parse_gemm(text):
             problem.turns = word
         elif re.fullmatch(r"b\d+", word):
             problem.batch = int(word[1:])
-        elif word in UNITS:
+        elif word in SIZES:
             problem.type = word
         elif word in ("tf32", "f32x3"):
             problem.precision = word
-        elif word == "gelu":
-            problem.gelu = True
+        elif word in ("gelu", "gelu_tanh"):
+            problem.activation = word
         elif word == "frozen":  # to the peers all operands are alike
             continue
         else:
@@ -186,17 +196,18 @@ def product(x, error, w, unit):
 
 
 def gemm(a, b, bias, problem):
-    """A product, with bias and relu or gelu where there is a bias."""
-    unit = UNITS["f32" if problem.type in ("f16", "bf16") else problem.type]
+    """A product, with the activation of its sum with the bias where there is one."""
+    unit, stored = UNITS["f64" if problem.type == "f64" else "f32"], UNITS[problem.stored]
     y, error = product(a, np.zeros_like(a), b, unit)
+    if problem.type in FP8:
+        error = error + FP8_CUT * np.abs(a) @ np.abs(b)
     if problem.precision == "tf32":  # each term's relative error; worst cases alone grow by k
         error = error + 2 * UNIT_TF32 * np.abs(a) @ np.abs(b)
     if bias is not None:  # the product, and the sum before the activation, may have been stored
-        error = error + UNITS[problem.type] * (2 * np.abs(y) + np.abs(bias))
-        y = y + bias
-        y = y * 0.5 * (1 + erf(y / math.sqrt(2))) if problem.gelu else np.maximum(y, 0)
-        error = 1.13 * error if problem.gelu else error  # the largest slope of gelu
-    return y, error + 2 * UNITS[problem.type] * (np.abs(y) + error)
+        error = error + stored * (2 * np.abs(y) + np.abs(bias))
+        y = ACTIVATIONS[problem.activation](y + bias)
+        error = error if problem.activation == "relu" else 1.13 * error  # the largest slope of gelu
+    return y, error + 2 * stored * (np.abs(y) + error)
 
 
 def dense(x, weights, biases, problem):
@@ -217,6 +228,13 @@ def dense(x, weights, biases, problem):
 
 def erf(x):
     return np.vectorize(math.erf, otypes=[float])(x)
+
+
+ACTIVATIONS = {
+    "relu": lambda x: np.maximum(x, 0),
+    "gelu": lambda x: x * 0.5 * (1 + erf(x / math.sqrt(2))),
+    "gelu_tanh": lambda x: x * 0.5 * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))),
+}
 
 
 def normalise(x, scale, shift):
