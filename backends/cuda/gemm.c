@@ -29,15 +29,14 @@ static const lfuse__cu_gemm_type types[] = {
 };
 
 /*
- * Without gelu: cuBLASLt's loses all digits of small results to cancellation, which the contract's form does not.
  * Without what it can store beside the result, which is left to the library's own kernels: with relu that is a mask of
- * bits where graphs want the value before it, with gelu the same loss; and its sums of columns, the gradient of a bias
+ * bits where graphs want the value before it; and its sums of columns, the gradient of a bias
  * (BGRADA, BGRADB), are added up in an order of its own, which changes with the algorithm, where a sum has the same
  * bits on every device and in every plan.
  */
 static const struct {
     cublasLtEpilogue_t without_bias, with_bias;
-} epilogues[] = {
+} epilogues[LFUSE__EPILOGUES] = {
     [LFUSE__EP_NONE] = { CUBLASLT_EPILOGUE_DEFAULT, CUBLASLT_EPILOGUE_BIAS },
     [LFUSE__EP_RELU] = { CUBLASLT_EPILOGUE_RELU, CUBLASLT_EPILOGUE_RELU_BIAS },
 };
@@ -209,8 +208,6 @@ static lfuse_status check(const lfuse__gemm_desc *d)
 {
     if (find_type(d) == NULL)
         return lfuse__error(LFUSE_ERR_UNSUPPORTED, "cuBLASLt: no product of %s", lfuse_type_name(d->type));
-    if ((size_t)d->epilogue >= sizeof epilogues / sizeof epilogues[0])
-        return lfuse__error(LFUSE_ERR_UNSUPPORTED, "cuBLASLt: its gelu is less exact than ours");
     for (int i = 0; i < LFUSE__EPILOGUE_INPUTS; i++)
         if (d->inputs[i].taken && !takes[i])
             return lfuse__error(LFUSE_ERR_UNSUPPORTED, "cuBLASLt: it does not take %s",

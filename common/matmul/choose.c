@@ -205,16 +205,39 @@ static lfuse_status nobody(const lfuse__facts *facts, const int64_t *extents, co
     return status;
 }
 
-/* Whether the vendor's product, where there is one, is taken for faster. */
-static bool vendor_is_faster(const lfuse__facts *facts, const lfuse__matmul_problem *p, const lfuse__kernel_class *c)
+/* What a tuned library of the device's maker takes at least of the time of other solvers' loops. */
+#define LEAST_SHARE 0.5
+
+/* Whether a product with its epilogue is not slower than the vendor's and a kernel behind it, which reads the sums. */
+static bool epilogue_pays(const lfuse__facts *facts, const int64_t *extents, bool ahead, const lfuse__kernel_class *c)
 {
-    const int64_t *e = p->extents;
+    const lfuse__tiles_costs costs = lfuse__costs_of(facts).tiles;
+    const double sums = (double)extents[0] * (double)extents[1] *
+                        (double)(c->product.batched ? extents[LFUSE__PRODUCT_BATCH] : 1);
+    const double bytes = 2 * sums * (double)lfuse__type_bytes(c->operands[LFUSE__PRODUCT_A].type);
+    const double behind = costs.start + bytes / costs.bytes / (double)lfuse__units(facts);
+    lfuse__product_class with, plain;
+    lfuse__kernel_class bare = *c;
+    double share, loops;
+
+    bare.product.epilogue_work = bare.product.epilogue_bytes = 0;
+    loops = find(facts, extents, &bare, false, ahead, &plain) - costs.start;
+    if (loops < -costs.start) return false;
+    share = plain.solver->vendors_share > 0 ? plain.solver->vendors_share : LEAST_SHARE;
+    return find(facts, extents, c, false, ahead, &with) <= costs.start + share * (loops > 0 ? loops : 0) + behind;
+}
+
+/* Whether the vendor's product, where there is one, is taken for faster; e: the extents, each 1 at least. */
+static bool vendor_is_faster(const lfuse__facts *facts, const lfuse__matmul_problem *p, const int64_t *e,
+                             const lfuse__kernel_class *c)
+{
     const lfuse__matmul_sizes sizes = {e[0], e[1], e[2], c->product.batched ? e[LFUSE__PRODUCT_BATCH] : 1};
     const lfuse__matmul_desc desc = desc_of(c);
 
     return p->vendor && !p->low_memory && !facts->vector_lanes &&
            !lfuse__solver_declines(&lfuse__vendor, facts, &desc) &&
-           lfuse__vendor_is_faster(facts, c->operands[LFUSE__PRODUCT_A].type, &sizes);
+           lfuse__vendor_is_faster(facts, c->operands[LFUSE__PRODUCT_A].type, &sizes) &&
+           !(p->behind && epilogue_pays(facts, e, p->unsized, c));
 }
 
 static lfuse_status choose_cheapest(const lfuse__facts *facts, const lfuse__matmul_problem *p, lfuse__kernel_class *c)
@@ -223,11 +246,11 @@ static lfuse_status choose_cheapest(const lfuse__facts *facts, const lfuse__matm
     int i;
 
     LFUSE__TRY(check_possible(facts, p->extents));
-    if (vendor_is_faster(facts, p, c))
-        return lfuse__error(LFUSE_ERR_UNSUPPORTED, "another product of %s is taken for faster on %s",
-                            lfuse__memory_word(c->product.sum), facts->arch);
     /* 1 for 0: of none, nothing is launched. */
     for (i = 0; i < rank(&c->product); i++) e[i] = p->extents[i] > 0 ? p->extents[i] : 1;
+    if (vendor_is_faster(facts, p, e, c))
+        return lfuse__error(LFUSE_ERR_UNSUPPORTED, "another product of %s is taken for faster on %s",
+                            lfuse__memory_word(c->product.sum), facts->arch);
     if (c->product.column_sums) LFUSE__TRY(find_summed(facts, e, p->unsized, c));
     else if (find(facts, e, c, false, p->unsized, &c->product) < 0) return nobody(facts, e, c);
     if (p->low_memory) find(facts, e, c, true, p->unsized, &c->product);

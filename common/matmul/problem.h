@@ -80,6 +80,7 @@ bool lfuse__matmul_candidate_parse(const char *name, lfuse__matmul_candidate *c)
 typedef struct lfuse__matmul_problem {
     const int64_t *extents; /* m, n, k, and of a batched class how many products */
     bool vendor;            /* a vendor's product is an alternative: it is preferred where it is taken for faster */
+    bool behind;            /* the epilogue would be a kernel behind the vendor's product */
     bool unsized;           /* the plan does not know the sizes: one of the classes that were compiled ahead for them,
                                which lfuse__matmul_classes returns for bounds that differ */
     bool low_memory;        /* the device has no memory left: k is not split where that can be avoided, which needs no

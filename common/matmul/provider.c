@@ -121,7 +121,7 @@ static lfuse__computes provider(const lfuse__facts *facts, const lfuse__matmul_d
         return LFUSE__COMPUTES_NATIVE;
     for (i = 0; i < LFUSE__TILES_RANGES; i++)
         if (is_native_somewhere(facts, type, low, high, costs.ranges[i].fewest)) return LFUSE__COMPUTES_EITHER;
-    return LFUSE__COMPUTES_VENDOR;
+    return lfuse__is_narrow(type) && lfuse__tiles_fit(facts) ? LFUSE__COMPUTES_EPILOGUE : LFUSE__COMPUTES_VENDOR;
 }
 
 /* ---- what the planner is told ---- */

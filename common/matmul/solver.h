@@ -51,6 +51,7 @@ struct lfuse__solver {
      * and no plan compiles them ahead. NULL: they gain wherever it runs.
      */
     bool (*pays)(const lfuse__facts *facts);
+    double vendors_share; /* what a tuned library of the device's maker takes of the time of its loops; 0: not known */
     bool tf32;            /* it computes in tf32 where that is asked for, or says itself why it does not */
     bool splits_operands; /* it splits operands of f32 (F32X3), and computes nothing else */
     /*

@@ -163,7 +163,7 @@ static const lfuse__tile_traits traits = {
 };
 
 const lfuse__solver lfuse__tma = {
-    .name = "tma", .tile = &traits, .runs_on = lfuse__tiles_fit, .declines = declines,
+    .name = "tma", .vendors_share = 1, .tile = &traits, .runs_on = lfuse__tiles_fit, .declines = declines,
     .candidate = lfuse__tile_candidate, .is_compiled_ahead = lfuse__tile_is_compiled_ahead, .serves = lfuse__tma_serves,
     .suits = lfuse__mma_suits, .cost = lfuse__tma_cost, .phases = 1, .tickets = lfuse__tiles_tickets,
     .workspace = lfuse__tiles_workspace, .local_bytes = lfuse__tma_local_bytes, .emit = lfuse__tiles_emit,

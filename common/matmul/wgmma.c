@@ -115,7 +115,7 @@ static const lfuse__tile_traits traits = {
 };
 
 const lfuse__solver lfuse__wgmma = {
-    .name = "wgmma", .tile = &traits, .runs_on = lfuse__tiles_fit, .declines = declines,
+    .name = "wgmma", .vendors_share = 0.8, .tile = &traits, .runs_on = lfuse__tiles_fit, .declines = declines,
     .candidate = lfuse__tile_candidate, .is_compiled_ahead = is_compiled_ahead, .serves = serves, .has = has,
     .suits = lfuse__mma_suits, .cost = lfuse__tile_cost, .phases = 1, .tickets = lfuse__tiles_tickets,
     .workspace = lfuse__tiles_workspace, .local_bytes = local_bytes, .emit = lfuse__tiles_emit,

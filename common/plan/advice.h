@@ -16,8 +16,20 @@ typedef struct lfuse__matmul_sizes {
     int64_t m, n, k, matrices;
 } lfuse__matmul_sizes;
 
-/* EITHER: it depends on the sizes of a run, and the library's own kernels decline where the vendor is faster. */
-typedef enum lfuse__computes { LFUSE__COMPUTES_VENDOR, LFUSE__COMPUTES_NATIVE, LFUSE__COMPUTES_EITHER } lfuse__computes;
+/*
+ * Who computes a product:
+ *   - VENDOR: the vendor's library.
+ *   - NATIVE: the library's own kernels.
+ *   - EITHER: it depends on the sizes of a run, and the library's own kernels decline where the vendor is faster.
+ *   - EPILOGUE: the vendor's library, if nothing follows, or what its epilogue does; with any other epilogue it is as
+ *     with EITHER, because a kernel behind the vendor's product may take longer than that gains.
+ */
+typedef enum lfuse__computes {
+    LFUSE__COMPUTES_VENDOR,
+    LFUSE__COMPUTES_NATIVE,
+    LFUSE__COMPUTES_EITHER,
+    LFUSE__COMPUTES_EPILOGUE
+} lfuse__computes;
 
 /*
  * The solvers that the planner asks about by themselves. NATIVE stands for all those that compute a product by one step

@@ -478,6 +478,11 @@ lfuse_precision lfuse__draft_precision(const lfuse__draft *d, int32_t matmul);
 void lfuse__draft_describe(const lfuse__draft *d, int32_t matmul, lfuse__matmul_desc *desc);
 /* Whether both providers' ways are alternatives: then it is made as the library's own, which is the first of them. */
 bool lfuse__draft_both(const lfuse__draft *d, int32_t matmul);
+/*
+ * Whether a vendor's product and a kernel behind it is an alternative to a product of the library's own whose epilogue
+ * the vendor's library lacks; the unit has neither prologues nor sums of columns then.
+ */
+bool lfuse__draft_reconsiders(const lfuse__draft *d, const lfuse__unit *u);
 /* The library's own kernels compute the product: it is the only alternative then, or the first of them. */
 bool lfuse__draft_native(const lfuse__draft *d, int32_t matmul);
 /* Returns the region that such a product can compute behind its sums; -1: there is none. */

@@ -4,7 +4,7 @@
  * whatever that reads and stores beside it, and those that make its operands (prologue.c). Products of lists have no
  * other way.
  */
-#include "common/plan/draft.h"
+#include "common/plan/tail.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -98,6 +98,32 @@ bool lfuse__draft_both(const lfuse__draft *d, int32_t matmul)
                        d->advice->provider(d->facts, &desc) == LFUSE__COMPUTES_EITHER);
 }
 
+/* Whether the product's kernel can compute a region behind it that a vendor's library would leave to another kernel. */
+static bool has_own_epilogue(const lfuse__draft *d, int32_t matmul, const lfuse__matmul_desc *desc)
+{
+    const int32_t region = lfuse__native_tail(d, matmul);
+    lfuse__tail t;
+
+    return region >= 0 && !d->nodes[matmul].levels && desc->types[0] == desc->result &&
+           desc->types[1] == desc->result && !lfuse__tail_match(d, matmul, region, &t);
+}
+
+static bool epilogue_decides(const lfuse__draft *d, int32_t matmul, const lfuse__matmul_desc *desc)
+{
+    return d->provider == LFUSE_PROVIDER_DEFAULT &&
+           d->advice->provider(d->facts, desc) == LFUSE__COMPUTES_EPILOGUE && has_own_epilogue(d, matmul, desc);
+}
+
+bool lfuse__draft_reconsiders(const lfuse__draft *d, const lfuse__unit *u)
+{
+    lfuse__matmul_desc desc;
+
+    lfuse__draft_describe(d, u->node, &desc);
+    return epilogue_decides(d, u->node, &desc) && !declines(d, LFUSE__SOLVER_VENDOR, &desc) &&
+           lfuse__prologue(d, u->node, 0) < 0 && lfuse__prologue(d, u->node, 1) < 0 &&
+           !(u->tail >= 0 && lfuse__product_sums(d, u->node, u->tail));
+}
+
 bool lfuse__draft_native(const lfuse__draft *d, int32_t matmul)
 {
     lfuse__matmul_desc desc;
@@ -107,7 +133,8 @@ bool lfuse__draft_native(const lfuse__draft *d, int32_t matmul)
     if (declines(d, LFUSE__SOLVER_NATIVE, &desc)) return false;
     if (lfuse__draft_both(d, matmul)) return true;
     if (d->provider != LFUSE_PROVIDER_DEFAULT) return d->provider == LFUSE_PROVIDER_NATIVE;
-    if (d->advice->provider(d->facts, &desc) == LFUSE__COMPUTES_NATIVE) return true;
+    if (d->advice->provider(d->facts, &desc) == LFUSE__COMPUTES_NATIVE || epilogue_decides(d, matmul, &desc))
+        return true;
     /* To read what a matrix is made of is less than to write the matrix, which a vendor's product would read again. */
     return d->advice->has_tiles(d->facts) && desc.types[0] != LFUSE_F64 && lfuse__prologue_pays(d, matmul);
 }

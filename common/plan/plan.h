@@ -153,6 +153,7 @@ typedef struct lfuse__product {
     bool native;
     bool ahead;        /* native, and other alternatives follow: the sizes of a run decide, so that its kernels are
                           compiled with the plan */
+    bool behind;       /* native: of other alternatives the first one is a vendor's product and a kernel behind it */
     int prologue[2];   /* native: where the body computes an element of A, or B, 1 + the register that holds it, the
                           operand being of place SUM; what that register is made of is walked by m and k, or k and n,
                           and the rest of the body does not use it. 0: the matrix lies in memory */

@@ -11,9 +11,9 @@
  *   widened           f16 and bf16 where the vendor has no such product: operands cast to f32, the rest as above. The
  *                     only way of operands of two types
  *
- * Where measurement or wisdom is to choose between providers, or sizes that are given at run time, the library's own
- * kernels are the first, and what they take behind the product is a kernel behind the vendor's, be it a tail that the
- * vendor's epilogue knows or not.
+ * Where measurement or wisdom is to choose between providers, or sizes that are given at run time, or an epilogue that
+ * no vendor has (lfuse__draft_reconsiders), the library's own kernels are the first, and what they take behind the
+ * product is a kernel behind the vendor's, be it a tail that the vendor's epilogue knows or not.
  */
 #include "common/plan/tail.h"
 
@@ -278,12 +278,14 @@ static lfuse_status make_both(lfuse__draft *d, const lfuse__unit *u, lfuse__stag
 {
     lfuse__stage vendor = { 0 };
     lfuse__alternative *all;
+    lfuse__product *native;
     lfuse_status status;
     int i;
 
     LFUSE__TRY(lfuse__make_native(d, u, stage));
     if (d->changed) return LFUSE_OK; /* there is another round */
-    stage->alternatives[0].steps[0].product.ahead = !d->both;
+    native = &stage->alternatives[0].steps[0].product;
+    native->ahead = !d->both;
     status = u->tail < 0 || (lfuse__product_tail(d, u->node) == u->tail && !d->memory[u->node].home.set)
                  ? make_vendor(d, u, &vendor)
                  : make_with_region(d, u, &vendor);
@@ -296,6 +298,7 @@ static lfuse_status make_both(lfuse__draft *d, const lfuse__unit *u, lfuse__stag
     for (i = 0; i < vendor.nalternatives; i++) all[1 + i] = vendor.alternatives[i];
     stage->alternatives = all;
     stage->nalternatives += vendor.nalternatives;
+    native->behind = vendor.nalternatives && vendor.alternatives[0].nsteps > 1;
     free(vendor.alternatives);
     return LFUSE_OK;
 }
@@ -338,9 +341,9 @@ lfuse_status lfuse__make_product(lfuse__draft *d, const lfuse__unit *u, lfuse__s
 
     if (d->nodes[u->node].levels) return lfuse__make_strassen(d, u, stage);
     if (d->nodes[u->node].together) return lfuse__make_native(d, u, stage);
-    LFUSE__TRY(lfuse__draft_both(d, u->node)     ? make_both(d, u, stage)
-               : lfuse__draft_native(d, u->node) ? lfuse__make_native(d, u, stage)
-                                                 : make_vendor_first(d, u, stage));
+    if (lfuse__draft_both(d, u->node) || lfuse__draft_reconsiders(d, u)) LFUSE__TRY(make_both(d, u, stage));
+    else if (lfuse__draft_native(d, u->node)) LFUSE__TRY(lfuse__make_native(d, u, stage));
+    else LFUSE__TRY(make_vendor_first(d, u, stage));
     for (i = 0; u->phase == LFUSE__PHASE_PREPARE && i < stage->nalternatives; i++)
         for (k = 0; k < stage->alternatives[i].nsteps; k++) stage->alternatives[i].steps[k].prepare = true;
     return LFUSE_OK;

@@ -168,7 +168,6 @@ static bool takes_activation(const lfuse__draft *d, lfuse__tail *t, int32_t node
     if (lfuse__draft_operand(d, node, 0, &walk) != t->end || !lfuse__draft_same_index(d, node, &walk))
         return false;
     if (is_op(d, node, LFUSE__OP_relu)) t->epilogue = LFUSE__EP_RELU;
-    else if (is_op(d, node, LFUSE__OP_gelu_tanh) && takes(t, LFUSE__INPUT_BIAS)) t->epilogue = LFUSE__EP_GELU_TANH;
     return t->epilogue != LFUSE__EP_NONE;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tails of vendors' products, for product.c and tail.c alone. */
+/* Tails of vendors' products, for native.c, product.c and tail.c alone. */
 #ifndef COMMON_PLAN_TAIL_H
 #define COMMON_PLAN_TAIL_H
 

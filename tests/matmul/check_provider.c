@@ -165,6 +165,29 @@ TEST(bounds_of_several_sizes)
     }
 }
 
+/* Of narrow types the library's own kernels are asked where an epilogue is left to them. */
+TEST(epilogues_of_narrow_types)
+{
+    static const struct { lfuse_type type; lfuse__products products; lfuse__computes computes; } cases[] = {
+        { LFUSE_F16, LFUSE__PRODUCTS_TUNED, LFUSE__COMPUTES_EPILOGUE },
+        { LFUSE_BF16, LFUSE__PRODUCTS_TUNED, LFUSE__COMPUTES_EPILOGUE },
+        { LFUSE_F16, LFUSE__PRODUCTS_PORTABLE, LFUSE__COMPUTES_NATIVE },
+        { LFUSE_F32, LFUSE__PRODUCTS_TUNED, LFUSE__COMPUTES_VENDOR },
+        { LFUSE_F64, LFUSE__PRODUCTS_TUNED, LFUSE__COMPUTES_VENDOR },
+    };
+    const lfuse__matmul_sizes sizes = { 4096, 4096, 4096, 1 };
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const lfuse__matmul_desc desc = { .types = { cases[i].type, cases[i].type }, .low = sizes, .high = sizes };
+        gpu(cases[i].products);
+        ck_assert_msg(lfuse__products_advice.provider(&rig_facts, &desc) == cases[i].computes, "case %zu", i);
+    }
+    gpu(LFUSE__PRODUCTS_TUNED);
+    rig_facts.simd = 1; /* no tiles */
+    ck_assert_int_eq(lfuse__products_advice.provider(&rig_facts, &(lfuse__matmul_desc){
+                         .types = { LFUSE_F16, LFUSE_F16 }, .low = sizes, .high = sizes }), LFUSE__COMPUTES_VENDOR);
+}
+
 /* Every solver takes a product or gives a reason why it does not. */
 TEST(takers)
 {

@@ -382,6 +382,48 @@ TEST(maps)
     ck_assert_ptr_ne(c.product.solver, &lfuse__tma);
 }
 
+/* A product of f16 with gelu. */
+static void gelu_of(lfuse__kernel_class *c)
+{
+    static sample s;
+    sample_start(&s, LFUSE__FAMILY_PRODUCT, 2, 0);
+    for (int j = 0; j <= LFUSE__PRODUCT_OWN; j++)
+        sample_operand(&s, j == LFUSE__PRODUCT_SUM ? LFUSE_F32 : LFUSE_F16, j == LFUSE__PRODUCT_OWN,
+                       LFUSE__STRIDE_UNIT);
+    const int sum = sample_load(&s, LFUSE__PRODUCT_SUM);
+    sample_store(&s, sample_apply(&s, LFUSE__OP_gelu, LFUSE_F32, sum, -1), LFUSE__PRODUCT_OWN);
+    *c = s.k;
+}
+
+/*
+ * Beside a tuned library, whose products of f16 are taken for faster: with a kernel behind them for the epilogue they
+ * are so only where the library's own loops are much slower, as where k is split and where rows are no whole vectors.
+ */
+TEST(epilogues_behind_a_library)
+{
+    static const struct { int64_t m, n, k; bool native; } cases[] = {
+        {256, 256, 256, true},    {1024, 1024, 1024, true}, {2048, 2048, 2048, true},     {8192, 8192, 8192, true},
+        {8192, 1024, 4096, true}, {4096, 4096, 512, true},  {512, 512, 16384, false},     {16, 4096, 4096, false},
+        {1000, 1001, 999, false},
+    };
+    lfuse__facts facts = facts_of(LFUSE__PRODUCTS_TUNED);
+    lfuse__kernel_class c;
+    facts.tensor_cores = facts.wgmma = facts.overlaps = true;
+    facts.dynamic_local_bytes = 226 * 1024, facts.tensor_map = some_map;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const int64_t e[] = {cases[i].m, cases[i].n, cases[i].k};
+        lfuse__matmul_problem p = {.extents = e, .vendor = true, .behind = true};
+        gelu_of(&c);
+        ck_assert_msg(!lfuse__matmul_choose(&facts, &p, &c) == cases[i].native, "case %zu", i);
+        p.behind = false;
+        gelu_of(&c);
+        ck_assert_int_eq(lfuse__matmul_choose(&facts, &p, &c), LFUSE_ERR_UNSUPPORTED);
+        p.vendor = false;
+        gelu_of(&c);
+        OK(lfuse__matmul_choose(&facts, &p, &c));
+    }
+}
+
 /* So are batches, whose groups stay for the tiles of all products; an operand that these share is one matrix. */
 TEST(maps_of_batches)
 {

@@ -178,12 +178,6 @@ TEST(an_activation_outside_the_list)
     rig_expect("(gemm batch x 512 x 512 acc) (pointwise batch x 512 (y (gelu (add t0 b))))");
 }
 
-TEST(gelu_tanh_is_in_the_list)
-{
-    dense(LFUSE_F32, lfuse_gelu_tanh);
-    rig_expect("(gemm batch x 512 x 512 (gelu_tanh (add acc b)))");
-}
-
 TEST(narrow_products_can_be_widened)
 {
     dense(LFUSE_F16, lfuse_relu);

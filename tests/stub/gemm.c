@@ -36,19 +36,12 @@ static double rounded(const lfuse__gemm_desc *d, double x)
     return d->type == LFUSE_F64 ? x : (double)(float)x;
 }
 
-static double gelu_tanh(double x)
-{
-    const double u = 0.79788456080286535588 * (x + 0.044715 * x * x * x);
-    return x / (1 + exp(-2 * u));
-}
-
 static double finish(const command *c, double value, int64_t column)
 {
     const lfuse__gemm_desc *d = &c->gemm;
     if (d->inputs[LFUSE__INPUT_BIAS].taken)
         value = rounded(d, value + load(c->inputs[LFUSE__INPUT_BIAS], lfuse__gemm_result(d), column));
     if (d->epilogue == LFUSE__EP_RELU) value = value > 0 || value != value ? value : 0;
-    if (d->epilogue == LFUSE__EP_GELU_TANH) value = rounded(d, gelu_tanh(value));
     return value;
 }
 

@@ -91,6 +91,12 @@ bool lfuse__network_class(const lfuse__plan_body *plan, const lfuse__step *step,
                           lfuse__kernel_class *k, bool *whole);
 /* Returns how many of m, n and k of a product the plan does not tell: they depend on sizes of instances. */
 int lfuse__product_open(const lfuse__plan_body *plan, const lfuse__step *step);
+/*
+ * Returns whether the plan tells all sizes of a native product that a vendor's may replace, and sets *native to whether
+ * the estimate takes the native one; k: its class.
+ */
+bool lfuse__product_settled(const lfuse__plan_body *plan, const lfuse__step *step, const lfuse__facts *facts,
+                            const lfuse__kernel_class *k, bool *native);
 /* Returns whether the plan tells all of these, and how many products the batch has. */
 bool lfuse__product_sized(const lfuse__plan_body *plan, const lfuse__step *step);
 /* Computes the fewest and most rows of a step over rows, and the shortest and longest, within the bounds of sizes. */

@@ -93,14 +93,16 @@ static bool ends(const lfuse__facts *facts, const sides *s, bool others, lfuse_t
 }
 
 /* Of all classes those that some size is given. */
-static int that_occur(const lfuse__facts *facts, const sides *s, bool others, const lfuse__kernel_class *k,
+static int that_occur(const lfuse__facts *facts, const lfuse__step *step, const sides *s, const lfuse__kernel_class *k,
                       lfuse__kernel_class *classes, int count)
 {
+    const bool others = step->product.ahead;
     const int64_t low = s->low[s->last], high = s->high[s->last], most = low > MOST ? low : MOST;
     const int64_t end = high < most ? high : most;
     bool occurs[LFUSE__MATMUL_CLASSES] = { false };
     int64_t size[SIDES], *open = &size[s->last];
-    const lfuse__matmul_problem problem = { .extents = size, .vendor = others, .unsized = true };
+    const lfuse__matmul_problem problem = { .extents = size, .vendor = others, .behind = step->product.behind,
+                                            .unsized = true };
     lfuse__saved_error before;
     int i, kept = 0;
 
@@ -130,6 +132,22 @@ static int with_phases(lfuse__kernel_class *classes, int count)
     return all;
 }
 
+bool lfuse__product_settled(const lfuse__plan_body *plan, const lfuse__step *step, const lfuse__facts *facts,
+                            const lfuse__kernel_class *k, bool *native)
+{
+    lfuse__saved_error before;
+    lfuse__kernel_class c = *k;
+    sides s;
+
+    find_sides(plan, step, &s);
+    if (!step->product.ahead || s.last >= 0) return false;
+    lfuse__error_save(&before);
+    *native = !lfuse__matmul_choose(facts, &(lfuse__matmul_problem){ .extents = s.low, .vendor = true,
+                                                                     .behind = step->product.behind }, &c);
+    lfuse__error_restore(&before);
+    return true;
+}
+
 int lfuse__step_product_whole(const lfuse__plan_body *plan, const lfuse__step *step, const lfuse__facts *facts,
                               lfuse__kernel_class *k)
 {
@@ -150,6 +168,6 @@ int lfuse__step_products(const lfuse__plan_body *plan, const lfuse__step *step, 
     count = lfuse__matmul_classes(facts, s.low, s.high, k, classes);
     if (s.open > 1 && count > 1) return 0;
     if (count > 1 && !(s.open && is_open(&s, BATCH)))
-        count = that_occur(facts, &s, step->product.ahead, k, classes, count);
+        count = that_occur(facts, step, &s, k, classes, count);
     return with_phases(classes, count);
 }

@@ -245,16 +245,30 @@ static bool by_vendor_alone(const lfuse__alternative *a)
     return a->nsteps == 1 && a->steps[0].kind == LFUSE__STEP_GEMM && !a->steps[0].product.native;
 }
 
+static bool is_settled(const lfuse__wants *w, const lfuse__step *step, bool *native)
+{
+    lfuse__kernel_class wanted[LFUSE__WANTED_MAX];
+
+    if (!step->product.ahead) return false;
+    lfuse__step_classes(w->entry->plan, step, false, wanted);
+    return lfuse__product_settled(w->entry->plan, step, w->facts, &wanted[0], native);
+}
+
 /*
- * What is compiled when an instance takes it: the library's own product where others are in front of it, or the tuner
- * chooses; all ways of a product of which more sides are open than that of a batch; and what is behind a product that
- * the library of the device's maker does with all that follows, which it hardly ever declines.
+ * What is compiled when an instance takes it:
+ *   - the library's own product where others are in front of it, or where the tuner chooses;
+ *   - of a product of known sizes that a vendor's may replace, the way that the estimate does not take;
+ *   - all ways of a product of which more sides are open than that of a batch;
+ *   - what is behind a product that the library of the device's maker does with all that follows, which it hardly ever
+ *     declines.
  */
 static bool is_spare(const lfuse__wants *w, const lfuse__stage *stage, int alternative)
 {
     const lfuse__step *first = &stage->alternatives[0].steps[0], *step = &stage->alternatives[alternative].steps[0];
+    bool native;
     int i;
 
+    if (first->kind == LFUSE__STEP_GEMM && is_settled(w, first, &native)) return native == (alternative > 0);
     if (step->kind == LFUSE__STEP_GEMM && step->product.native && !step->product.ahead && stage->nalternatives > 1)
         return true;
     if (first->kind == LFUSE__STEP_GEMM && first->product.ahead && lfuse__product_open(w->entry->plan, first) > 1)

@@ -84,7 +84,7 @@ static void add_body(writer *w, const lfuse__body *b)
 /* The bias and the function at the end by one number, by which wisdom of earlier versions knows them. */
 static int epilogue_number(const lfuse__product *p)
 {
-    static const int numbers[] = { [LFUSE__EP_NONE] = 0, [LFUSE__EP_RELU] = 2, [LFUSE__EP_GELU_TANH] = 3 };
+    static const int numbers[] = { [LFUSE__EP_NONE] = 0, [LFUSE__EP_RELU] = 2 };
     _Static_assert(sizeof numbers / sizeof *numbers == LFUSE__EPILOGUES, "a number for each function");
 
     return numbers[p->epilogue] + (p->inputs[LFUSE__INPUT_BIAS] > 0);

@@ -39,9 +39,9 @@ static void name_candidate(lfuse__candidate *c)
 }
 
 /* Whether the estimate takes another alternative for faster. */
-static bool declines(const lfuse_instance *in, const sizes *z)
+static bool declines(const lfuse_instance *in, const lfuse__step *s, const sizes *z)
 {
-    const lfuse__matmul_problem problem = { .extents = z->extents, .vendor = true };
+    const lfuse__matmul_problem problem = { .extents = z->extents, .vendor = true, .behind = s->product.behind };
     lfuse__saved_error before;
     lfuse__kernel_class c = z->c;
     bool no;
@@ -65,7 +65,7 @@ static lfuse_status add_candidates(lfuse__candidate_list *l, const lfuse__altern
         LFUSE__TRY(sizes_of(in, s, &z));
         several = lfuse__matmul_candidates(in->facts, z.extents, &z.c, all);
     }
-    if (last != (s && l->norder > 1 && declines(in, &z))) return LFUSE_OK;
+    if (last != (s && l->norder > 1 && declines(in, s, &z))) return LFUSE_OK;
     for (i = 0; i < (several ? several : 1) && i < room; i++) {
         lfuse__candidate *c = &l->all[l->count++];
         *c = (lfuse__candidate){ .alternative = a, .has_matmul = several > 0 };

@@ -290,7 +290,8 @@ lfuse_status lfuse__instantiate_product(lfuse__instantiation *ctx, const lfuse__
     LFUSE__TRY(open_operands(ctx, step, (const bool[]){ c->product.ta, c->product.tb }, &p));
     classify(step, &p, c);
     find_frozen(&p, c);
-    problem = (lfuse__matmul_problem){ .extents = s, .vendor = ctx->has_next, .low_memory = without_workspace(ctx),
+    problem = (lfuse__matmul_problem){ .extents = s, .vendor = ctx->has_next,
+                                       .behind = step->product.behind, .low_memory = without_workspace(ctx),
                                               .unsized = !lfuse__product_sized(in->body, step),
                                               .candidate = ctx->candidate };
     LFUSE__TRY(lfuse__matmul_choose(in->facts, &problem, c));
