@@ -54,16 +54,14 @@ void lfuse__stub_batch_cost(uint64_t *asked, uint64_t *compiled, double *seconds
 
 /* ---- texts ---- */
 
-static bool in_word(char c) { return isalnum((unsigned char)c) || c == '_'; }
-
-/* The text with `to` for the kernel's name, also where that is the beginning of another name: k1 and k1_row. */
+/* The text with `to` for the kernel's name, also where that is a part of another name: k1, k1_row and pack_a_k1. */
 static void rename_kernel(const char *text, size_t length, const char *name, const char *to, lfuse__strbuf *out)
 {
     size_t own = strlen(name), from = 0, i = 0;
     while (i < length) {
-        bool begins = !i || !in_word(text[i - 1]);
+        const bool begins = !i || !isalnum((unsigned char)text[i - 1]);
         if (begins && i + own <= length && !strncmp(text + i, name, own) &&
-            (i + own == length || text[i + own] == '_' || !in_word(text[i + own]))) {
+            (i + own == length || !isalnum((unsigned char)text[i + own]))) {
             lfuse__strbuf_bytes(out, text + from, i - from);
             lfuse__strbuf_add(out, to);
             i += own;
