@@ -108,6 +108,8 @@ static void close_devices(void)
     devices = 0;
 }
 
+static bool is_stub(const struct opened *o) { return !strncmp(o->name, "stub", 4); }
+
 /*
  * Without fusion, and with each pass alone off: with a sanitizer for what is marked alone. So it is for a driver that
  * takes a tenth of a second for a kernel, which is given one plan of the others.
@@ -116,8 +118,19 @@ static harness_ways ways_on(const harness_case *c, const struct opened *o)
 {
     if (lfuse__device_facts(o->device)->compiles_at_launch) return c->flags & EVERY_WAY ? AND_UNFUSED : FUSED;
     if (SANITIZED) return c->flags & EVERY_WAY ? AND_EACH : FUSED;
-    if (!strncmp(o->name, "stub", 4)) return c->flags & TWO_WAYS ? AND_UNFUSED : AND_EACH;
+    if (is_stub(o)) return c->flags & TWO_WAYS ? AND_UNFUSED : AND_EACH;
     return c->flags & EVERY_WAY ? AND_EACH : AND_UNFUSED;
+}
+
+/* So many cases' kernels the stub compiles together. */
+enum { TOGETHER = 16 };
+
+static void foresee(int first)
+{
+    const harness_case *c;
+    for (int d = 0; d < devices; d++)
+        for (int i = first; is_stub(&opened[d]) && i < first + TOGETHER && (c = case_at(i, 0)) != NULL; i++)
+            harness_foresee(c, opened[d].device, ways_on(c, &opened[d]));
 }
 
 TEST_CASE("cases", .before = open_devices)
@@ -128,6 +141,7 @@ TEST_LOOP(every_device, 0, count_cases(0))
     const harness_case *c = case_at(_i, 0);
     char words[512];
     int ran = 0, last = -1;
+    if (_i % TOGETHER == 0) foresee(_i);
     for (int i = 0; i < devices; i++) {
         struct opened *o = &opened[i];
         lfuse_status status = harness_run(c, o->device, ways_on(c, o), words, sizeof words);
@@ -226,15 +240,37 @@ static lfuse_device *open_gpu(unsigned width)
 }
 
 /* Kernels are the same for both widths, so that each is given every second case. */
+static bool has_turn(int width, int number)
+{
+    return number % LENGTH(widths) == width || test_all();
+}
+
+static harness_ways ways_on_gpu(const harness_case *c)
+{
+    return c->flags & EVERY_WAY ? AND_UNFUSED : FUSED;
+}
+
+static void foresee_on_gpus(int first)
+{
+    const harness_case *c;
+    for (int w = 0; w < LENGTH(widths); w++) {
+        lfuse_device *gpu = open_gpu(widths[w]);
+        for (int i = first; i < first + TOGETHER && (c = case_at(i, 0)) != NULL; i++)
+            if (has_turn(w, i)) harness_foresee(c, gpu, ways_on_gpu(c));
+        lfuse_device_close(gpu);
+    }
+}
+
 TEST_LOOP(other_gpus, 0, count_cases(0))
 {
     const harness_case *c = case_at(_i, 0);
     char words[512];
     if (!wanted("stub:0", "LFUSE_TEST_DEVICE")) TEST_SKIP("no device of that name");
+    if (_i % TOGETHER == 0) foresee_on_gpus(_i);
     for (int w = 0; w < LENGTH(widths); w++) {
-        if (_i % LENGTH(widths) != w && !test_all()) continue;
+        if (!has_turn(w, _i)) continue;
         lfuse_device *gpu = open_gpu(widths[w]);
-        lfuse_status status = harness_run(c, gpu, c->flags & EVERY_WAY ? AND_UNFUSED : FUSED, words, sizeof words);
+        lfuse_status status = harness_run(c, gpu, ways_on_gpu(c), words, sizeof words);
         lfuse_device_close(gpu);
         ck_assert_msg(status == LFUSE_OK, "%s, %u work-items in step: %s", c->name, widths[w], words);
     }

@@ -228,10 +228,31 @@ static lfuse_status run_planned(harness *h, const struct way *way, lfuse_plan *p
     return status;
 }
 
+static lfuse_status make_ways(harness *h, int count, bool exact, planned *made)
+{
+    lfuse_status status = LFUSE_OK;
+    for (int i = 0; i < count && !status; i++) {
+        test_without_optimisation(i > 0 || !exact);
+        status = make_planned(h, &ways[i], &made[0], &made[i]);
+    }
+    test_without_optimisation(false);
+    return status;
+}
+
+static void drop_ways(planned *made)
+{
+    for (int i = 0; i < WAYS; i++) {
+        lfuse_instance_destroy(made[i].instance);
+        lfuse_plan_destroy(made[i].plan);
+    }
+}
+
+static int count_ways(harness_ways asked) { return asked == AND_EACH ? WAYS : (int)asked; }
+
 /* Of what is compiled as users have it: the first way of the cases whose bits are the same everywhere. */
 static lfuse_status run_on(harness *h, lfuse_device *device, harness_ways asked, bool exact)
 {
-    const int count = asked == AND_EACH ? WAYS : (int)asked;
+    const int count = count_ways(asked);
     trial *t = &h->trial;
     size_t bytes = trial_bytes(t);
     char *results = calloc(3, bytes + 1);
@@ -240,17 +261,10 @@ static lfuse_status run_on(harness *h, lfuse_device *device, harness_ways asked,
     planned made[WAYS] = {{NULL, NULL, false}};
     lfuse_status status = trial_open(t, device);
     h->first = results;
-    for (int i = 0; i < count && !status; i++) {
-        test_without_optimisation(i > 0 || !exact);
-        status = make_planned(h, &ways[i], &made[0], &made[i]);
-    }
-    test_without_optimisation(false);
+    if (!status) status = make_ways(h, count, exact, made);
     for (int i = 0; i < count && !status; i++)
         if (!made[i].as_first) status = run_planned(h, &ways[i], made[i].plan, i ? second : results, again);
-    for (int i = 0; i < WAYS; i++) {
-        lfuse_instance_destroy(made[i].instance);
-        lfuse_plan_destroy(made[i].plan);
-    }
+    drop_ways(made);
     result_hash = status ? 0 : lfuse__hash_bytes(results, bytes).low;
     trial_close(t);
     free(results);
@@ -270,7 +284,7 @@ void harness_register(harness_case *c)
     *at = c;
 }
 
-lfuse_status harness_run(const harness_case *c, lfuse_device *device, harness_ways asked, char *words, size_t size)
+static harness *describe(const harness_case *c, char *words, size_t size)
 {
     harness *h = calloc(1, sizeof *h);
     if (!h) abort();
@@ -280,10 +294,33 @@ lfuse_status harness_run(const harness_case *c, lfuse_device *device, harness_wa
     words[0] = '\0';
     h->trial.graph = lfuse_graph_create();
     c->describe(h);
-    lfuse_status status = trial_blame(&h->trial, lfuse_graph_check(h->trial.graph), "graph");
-    if (!status) status = run_on(h, device, asked, c->flags & EXACT);
+    return h;
+}
+
+static void forget(harness *h)
+{
     trial_free(&h->trial);
     lfuse_graph_destroy(h->trial.graph);
     free(h);
+}
+
+lfuse_status harness_run(const harness_case *c, lfuse_device *device, harness_ways asked, char *words, size_t size)
+{
+    harness *h = describe(c, words, size);
+    lfuse_status status = trial_blame(&h->trial, lfuse_graph_check(h->trial.graph), "graph");
+    if (!status) status = run_on(h, device, asked, c->flags & EXACT);
+    forget(h);
     return status;
+}
+
+void harness_foresee(const harness_case *c, lfuse_device *device, harness_ways asked)
+{
+    char words[512];
+    planned made[WAYS] = {{NULL, NULL, false}};
+    harness *h = describe(c, words, sizeof words);
+    if (!lfuse_graph_check(h->trial.graph) && !trial_open(&h->trial, device))
+        make_ways(h, count_ways(asked), c->flags & EXACT, made); /* what is wrong the case's own run will say */
+    drop_ways(made);
+    trial_close(&h->trial);
+    forget(h);
 }

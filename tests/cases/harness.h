@@ -110,6 +110,8 @@ typedef enum harness_ways {
  * bytes) then tells what differed.
  */
 lfuse_status harness_run(const harness_case *c, lfuse_device *device, harness_ways ways, char *words, size_t size);
+/* Makes what harness_run will run, and drops it: the stub then compiles the kernels of several cases together. */
+void harness_foresee(const harness_case *c, lfuse_device *device, harness_ways ways);
 /* Adds the bytes of all results of the last harness_run to a hash, to compare devices (D3). */
 uint64_t harness_result_hash(void);
 

@@ -153,13 +153,26 @@ static void fill(problem *p, bool integers, uint64_t seed)
     for (int j = 0; j < OPERANDS; j++) memcpy(p->expected[j], p->memory[j], p->bytes[j]);
 }
 
-/* The value that belongs at row and column; *error: how far off it may be. */
-static double expect(const problem *p, int64_t row, int64_t column, double *before, double *error)
+/* The rows of A, or the columns of B, one behind the other: each number is read once, and is a part of many sums. */
+static double *lines_of(const problem *p, int operand, int64_t count)
+{
+    const int64_t k = p->g.extents[2];
+    double *lines = malloc((size_t)(count * k + 1) * sizeof *lines);
+    if (!lines) abort();
+    for (int64_t i = 0; i < count; i++)
+        for (int64_t l = 0; l < k; l++)
+            lines[i * k + l] = number(p, operand, operand == A ? at_a(p, i, l) : at_b(p, l, i));
+    return lines;
+}
+
+/* The value that belongs at row and column, of the row a and the column b; *error: how far off it may be. */
+static double expect(const problem *p, int64_t row, int64_t column, const double *a, const double *b, double *before,
+                     double *error)
 {
     const double u = p->s.k.product.sum == LFUSE_F64 ? 0x1p-53 : 0x1p-24, k = (double)p->g.extents[2];
     double sum = 0, size = 0;
     for (int64_t l = 0; l < p->g.extents[2]; l++) {
-        const double x = number(p, A, at_a(p, row, l)) * number(p, B, at_b(p, l, column));
+        const double x = a[l] * b[l];
         sum += x;
         size += fabs(x);
     }
@@ -180,10 +193,12 @@ static double expect(const problem *p, int64_t row, int64_t column, double *befo
 
 static void check_matrix(problem *p, bool integers, const char *what)
 {
+    const int64_t k = p->g.extents[2];
+    double *rows = lines_of(p, A, p->g.extents[0]), *columns = lines_of(p, B, p->g.extents[1]);
     for (int64_t i = 0; i < p->g.extents[0]; i++)
         for (int64_t j = 0; j < p->g.extents[1]; j++) {
             double before = 0, error;
-            const double x = expect(p, i, j, &before, &error);
+            const double x = expect(p, i, j, rows + i * k, columns + j * k, &before, &error);
             if (integers) {
                 set(p, p->expected[OUT], OUT, at(p, OUT, i, j), x);
                 if (p->end == FUSED) set(p, p->expected[BEFORE], BEFORE, at(p, BEFORE, i, j), before);
@@ -193,6 +208,8 @@ static void check_matrix(problem *p, bool integers, const char *what)
             ck_assert_msg(fabs(got - x) <= error, "%s: %g at %lld, %lld, expected %g within %g", what, got,
                           (long long)i, (long long)j, x, error);
         }
+    free(rows);
+    free(columns);
 }
 
 static void check_result(problem *p, bool integers, const char *what)
