@@ -4,7 +4,6 @@
 . "$top_srcdir/tests/tree/tap.sh"
 
 bench=$top_builddir/bench/lfuse-bench
-test -n "${LFUSE_TEST_ALL-}" || export POCL_EXTRA_BUILD_FLAGS=-cl-opt-disable # as test_without_optimisation
 problems="dense:L2:H48:B5:f16 dense:L2:H48:B3:bf16"
 split=dense:L2:H48:B7:f32x3
 all() # of a type of lines

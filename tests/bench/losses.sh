@@ -5,7 +5,6 @@
 . "$top_srcdir/tests/tree/tap.sh"
 
 losses=$top_builddir/bench/losses
-test -n "${LFUSE_TEST_ALL-}" || export POCL_EXTRA_BUILD_FLAGS=-cl-opt-disable # as test_without_optimisation
 runs()
 {
     "$losses" > "$work/lines" && test -s "$work/lines"

@@ -4,7 +4,6 @@
 . "$top_srcdir/tests/tree/tap.sh"
 
 bench=$top_builddir/bench/lfuse-bench
-test -n "${LFUSE_TEST_ALL-}" || export POCL_EXTRA_BUILD_FLAGS=-cl-opt-disable # as test_without_optimisation
 steps="train:L2:H24:B5 train:L1:H33:B3 train:digits train:transformer:D16:H2:L1:T6:B2 train:L2:H24:B7:f32x3"
 layer=train:layer:H24:B5
 all() # of a type of lines
