@@ -41,5 +41,6 @@ libfuse_core_la_SOURCES += \
 BUILT_SOURCES += %reldir%/cuda/prelude.k.h
 endif
 CLEANFILES += %reldir%/cuda/prelude.k.h
-EXTRA_DIST += %reldir%/cuda/prelude.k %reldir%/dialect.k %reldir%/fp8.k %reldir%/nvidia.k
-%reldir%/cuda/prelude.k.h %reldir%/opencl/prelude.k.h: %reldir%/dialect.k %reldir%/fp8.k %reldir%/nvidia.k
+EXTRA_DIST += %reldir%/cuda/prelude.k %reldir%/dialect.k %reldir%/fp8.k %reldir%/functions.k %reldir%/nvidia.k
+%reldir%/cuda/prelude.k.h %reldir%/opencl/prelude.k.h: %reldir%/dialect.k %reldir%/fp8.k %reldir%/functions.k \
+	%reldir%/nvidia.k

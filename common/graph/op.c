@@ -64,15 +64,15 @@ lfuse_type lfuse__op_result(lfuse__op op, lfuse_type type)
 /* A word of the dialect in simple operations: functions are polynomials, quotients and roots are corrected. */
 static double weight_of_word(const char *word, size_t length)
 {
-    static const char *const simple[] = { "ADD", "SUB", "MUL", "NEG", "ABS", "MIN", "MAX", "FMA", "SEL", "EQ", "NE",
-                                          "LT", "LE", "GT", "GE", "AND", "OR", "XOR", "NOT", "SHL", "SHR", "FLOOR",
-                                          "CEIL", "TRUNC", "RINT" };
+    static const char *const simple[] = { "ADD", "SUB", "MUL", "NEG", "ABS", "MIN", "MAX", "FMA", "MAD", "SEL", "EQ",
+                                          "NE", "LT", "LE", "GT", "GE", "AND", "OR", "XOR", "NOT", "SHL", "SHR",
+                                          "FLOOR", "CEIL", "TRUNC", "RINT" };
     size_t i;
 
     if (length == 1) return 0; /* K( */
     for (i = 0; i < sizeof simple / sizeof *simple; i++)
         if (strlen(simple[i]) == length && !memcmp(simple[i], word, length)) return 1;
-    if ((length == 3 && !memcmp(word, "DIV", 3)) || (length > 3 && !memcmp(word + length - 4, "SQRT", 4))) return 8;
+    if ((length >= 3 && !memcmp(word, "DIV", 3)) || (length > 3 && !memcmp(word + length - 4, "SQRT", 4))) return 8;
     return length == 6 && !memcmp(word, "PHILOX", 6) ? 100 : 24;
 }
 

@@ -40,8 +40,8 @@ static double argument(lfuse_type type, uint64_t *seed, bool positive)
     return positive ? fabs(x) : type == LFUSE_F64 ? x : (float)x;
 }
 
-enum { COUNT = 60000, TOGETHER = 6 };
-static double inputs[3][COUNT], outputs[TOGETHER][COUNT];
+enum { COUNT = 60000, HALVES = 1 << 16, TOGETHER = 6 };
+static double inputs[3][HALVES], outputs[TOGETHER][HALVES];
 
 /* Operators of one kernel, over the same three inputs. */
 typedef struct bunch {
@@ -49,6 +49,27 @@ typedef struct bunch {
     int count, ops[TOGETHER];
     char name[16];
 } bunch;
+
+static void draw(const bunch *b, lfuse_type type)
+{
+    uint64_t seed = 1;
+    for (int j = 0; j < 3; j++)
+        for (int i = 0; i < COUNT; i++) {
+            double x = argument(type, &seed, b->ops[0] == LFUSE__OP_pow && j == 0);
+            if (j == 1 && b->ops[0] == LFUSE__OP_powi) x = fmod(x, 64);
+            host_store(inputs[j], type, i, type == LFUSE_F64 ? (value){.f64 = x} : (value){.f32 = (float)x});
+        }
+}
+
+/* Every number of a type of 16 bits, in f32: infinities, NaN, and of bf16 subnormal numbers. */
+static void draw_halves(lfuse_type half)
+{
+    static uint16_t bits[HALVES];
+    for (int i = 0; i < HALVES; i++) {
+        bits[i] = (uint16_t)i;
+        host_store(inputs[0], LFUSE_F32, i, host_load(bits, half, i));
+    }
+}
 
 /* Powers by common/base/power.k have the bits that the host gives them. */
 static bool host_power(int op, R a, R b, bool wide, R *y)
@@ -63,12 +84,12 @@ static bool host_power(int op, R a, R b, bool wide, R *y)
 }
 
 /* The largest share of the bound that an error takes up; `at` the argument where. */
-static R worst_of(int op, const double *results, lfuse_type type, R *at)
+static R worst_of(int op, const double *results, lfuse_type type, int elements, R *at)
 {
     const bool wide = type == LFUSE_F64;
     const int arity = lfuse__ops[op].arity;
     R worst = 0;
-    for (int i = 0; i < COUNT; i++) {
+    for (int i = 0; i < elements; i++) {
         const value x = host_load(inputs[0], type, i), z = host_load(inputs[1], type, i),
             w = host_load(inputs[2], type, i), v = host_load(results, type, i);
         const R a = wide ? x.f64 : x.f32, b = arity < 2 ? 0 : wide ? z.f64 : z.f32,
@@ -81,34 +102,28 @@ static R worst_of(int op, const double *results, lfuse_type type, R *at)
         if (op == LFUSE__OP_powi && b < 0 && (fabs(y) < least * 16 || fabs(y) > most / 16)) continue;
         if (y != y || got != got) share = (y != y) == (got != got) ? 0 : INFINITY;
         else if (fabs(y) > most) share = isinf(got) || fabs(got) == most ? 0 : INFINITY;
+        else if (y == 0 && got == 0 && signbit(y) != signbit(got)) share = INFINITY;
         if (share > worst) worst = share, *at = a;
     }
     return worst;
 }
 
-static void bunch_run(rig *r, lfuse__bprogram *program, const bunch *b, lfuse_type type)
+static void bunch_run(rig *r, lfuse__bprogram *program, const bunch *b, lfuse_type type, int elements)
 {
-    const bool wide = type == LFUSE_F64, positive = b->ops[0] == LFUSE__OP_pow;
-    const size_t bytes = COUNT * (wide ? sizeof(double) : sizeof(float));
-    lfuse__geometry g = {.extents = {COUNT}};
+    const size_t bytes = (size_t)elements * (type == LFUSE_F64 ? sizeof(double) : sizeof(float));
+    lfuse__geometry g = {.extents = {elements}};
     lfuse__packed packed;
     rig_buffer buffers[3 + TOGETHER];
-    uint64_t seed = 1;
     for (int j = 0; j < 3 + b->count; j++) {
         g.strides[j][0] = 1;
         buffers[j] = (rig_buffer){j < 3 ? inputs[j] : outputs[j - 3], bytes, j >= 3};
-        for (int i = 0; j < 3 && i < COUNT; i++) {
-            double x = argument(type, &seed, positive && j == 0);
-            if (j == 1 && b->ops[0] == LFUSE__OP_powi) x = fmod(x, 64);
-            host_store(inputs[j], type, i, wide ? (value){.f64 = x} : (value){.f32 = (float)x});
-        }
     }
     OK(lfuse__family_pointwise.pack(&b->s.k, &r->facts, &g, &packed));
     rig_launch(r, program, b->name, &packed, 3 + b->count, buffers);
     for (int k = 0; k < b->count; k++) {
         const char *name = lfuse__ops[b->ops[k]].name;
         R at = 0;
-        const R worst = worst_of(b->ops[k], outputs[k], type, &at);
+        const R worst = worst_of(b->ops[k], outputs[k], type, elements, &at);
         if (getenv("KERNELS_VERBOSE"))
             printf("# %s %s: %.3Lf of the bound, at %.9Lg\n", name, lfuse_type_name(type), worst, at);
         ck_assert_msg(worst <= 1, "%s: %Lg times the bound at %.17Lg", name, worst, at);
@@ -130,17 +145,43 @@ static int collect(bunch *bunches)
     return n + 2;
 }
 
-void case_bounds(rig *r, lfuse_type type)
+/* Returns a program with a kernel for each bunch. */
+static lfuse__bprogram *bunches_build(rig *r, int n, bunch *bunches, lfuse_type type)
 {
-    static bunch bunches[LFUSE__OP_COUNT];
     lfuse__strbuf text = LFUSE__STRBUF_INIT;
-    const int n = collect(bunches);
     for (int i = 0; i < n; i++) {
         snprintf(bunches[i].name, sizeof bunches[i].name, "ops_%d", i);
         sample_many(&bunches[i].s, bunches[i].count, bunches[i].ops, type);
         OK(lfuse__family_pointwise.emit(&text, bunches[i].name, &bunches[i].s.k, &r->facts));
     }
-    lfuse__bprogram *program = rig_program(r, &text);
-    for (int i = 0; i < n; i++) bunch_run(r, program, &bunches[i], type);
+    return rig_program(r, &text);
+}
+
+void case_bounds(rig *r, lfuse_type type)
+{
+    static bunch bunches[LFUSE__OP_COUNT];
+    const int n = collect(bunches);
+    lfuse__bprogram *program = bunches_build(r, n, bunches, type);
+    for (int i = 0; i < n; i++) {
+        draw(&bunches[i], type);
+        bunch_run(r, program, &bunches[i], type, COUNT);
+    }
+    r->backend->program_destroy(program);
+}
+
+void case_halves(rig *r)
+{
+    static bunch bunches[] = {
+        {.count = 5, .ops = {LFUSE__OP_expm1, LFUSE__OP_tanh, LFUSE__OP_sigmoid, LFUSE__OP_gelu, LFUSE__OP_gelu_tanh}},
+        {.count = 5, .ops = {LFUSE__OP_gelu_quick, LFUSE__OP_silu, LFUSE__OP_softplus, LFUSE__OP_logsigmoid,
+                             LFUSE__OP_mish}},
+        {.count = 4, .ops = {LFUSE__OP_softsign, LFUSE__OP_selu, LFUSE__OP_hardsigmoid, LFUSE__OP_hardswish}}};
+    enum { BUNCHES = sizeof bunches / sizeof *bunches };
+    lfuse__bprogram *program = bunches_build(r, BUNCHES, bunches, LFUSE_F32);
+    draw(&bunches[0], LFUSE_F32); /* what operators of one argument do not read */
+    for (int half = 0; half < 2; half++) {
+        draw_halves(half ? LFUSE_BF16 : LFUSE_F16);
+        for (int i = 0; i < BUNCHES; i++) bunch_run(r, program, &bunches[i], LFUSE_F32, HALVES);
+    }
     r->backend->program_destroy(program);
 }

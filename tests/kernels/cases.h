@@ -48,6 +48,8 @@ void case_arrive(rig *r);
 void arrive_emit(lfuse__strbuf *out);
 /* Every other operator within its bound; ops.def says which. `type` f32 or f64. */
 void case_bounds(rig *r, lfuse_type type);
+/* Activations and the functions that they are made of within their bounds at every number of f16 and of bf16. */
+void case_halves(rig *r);
 
 /* Whether the device computes in `type`. */
 bool rig_has(const rig *r, lfuse_type type);

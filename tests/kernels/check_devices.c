@@ -173,6 +173,7 @@ static void use_products(rig *r)
 static void use_bounds(rig *r)
 {
     case_bounds(r, LFUSE_F32);
+    case_halves(r);
     if (rig_has(r, LFUSE_F64)) case_bounds(r, LFUSE_F64);
 }
 

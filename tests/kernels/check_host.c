@@ -62,6 +62,18 @@ TEST_LOOP(bounds, 0, 2)
     open_form(_i);
     case_bounds(&r, LFUSE_F32);
     case_bounds(&r, LFUSE_F64);
+    case_halves(&r);
+}
+
+TEST_CASE("approximations", .teardown = close_form)
+
+/* With the functions of NVIDIA's devices, whose approximations are all too large or too small. */
+TEST_LOOP(bounds_of_approximations, 0, 2)
+{
+    open_form(0);
+    r.before = _i ? "#define LFUSE_APPROX 1\n" : "#define LFUSE_APPROX -1\n";
+    case_bounds(&r, LFUSE_F32);
+    case_halves(&r);
 }
 
 TEST_CASE("lists", .teardown = close_form)

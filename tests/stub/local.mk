@@ -7,4 +7,4 @@ nodist_tests_stub_libstub_la_SOURCES = %reldir%/prelude.k.h
 BUILT_SOURCES += %reldir%/prelude.k.h
 CLEANFILES += %reldir%/prelude.k.h
 EXTRA_DIST += %reldir%/prelude.k
-%reldir%/prelude.k.h: backends/dialect.k backends/fp8.k
+%reldir%/prelude.k.h: backends/dialect.k backends/fp8.k backends/functions.k
