@@ -85,8 +85,9 @@ static const lfuse__tile_shape shapes[] = {
 };
 
 static const lfuse__tile_traits traits = {
-    .shapes = shapes, .nshapes = sizeof shapes / sizeof *shapes, .tensor_cores = true, .local = lfuse__pipeline_local,
-    .put_corner = lfuse__pipeline_put_corner, .put_place = lfuse__pipeline_put_place, .put_kernel = put_kernel,
+    .shapes = shapes, .nshapes = sizeof shapes / sizeof *shapes, .tensor_cores = true, .bytes = 2,
+    .local = lfuse__pipeline_local, .put_corner = lfuse__pipeline_put_corner, .put_place = lfuse__pipeline_put_place,
+    .put_kernel = put_kernel,
 };
 
 const lfuse__solver lfuse__f32x3 = {

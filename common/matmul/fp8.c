@@ -33,8 +33,3 @@ bool lfuse__fp8_multiplies(const lfuse__matmul_desc *desc)
 {
     return lfuse__is_fp8(desc->types[0]) && lfuse__is_fp8(desc->types[1]);
 }
-
-bool lfuse__fp8_lies_along(const lfuse__product_class *p)
-{
-    return lfuse__is_k_contiguous(p, LFUSE__PRODUCT_A) && lfuse__is_k_contiguous(p, LFUSE__PRODUCT_B);
-}

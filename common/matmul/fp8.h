@@ -17,7 +17,5 @@ void lfuse__fp8_put_part(const void *t, int part, int indent);
 
 /* Returns whether the operands have 8 bits. */
 bool lfuse__fp8_multiplies(const lfuse__matmul_desc *desc);
-/* Returns whether the lines of A and B run along k, as the instructions take them. */
-bool lfuse__fp8_lies_along(const lfuse__product_class *p);
 
 #endif

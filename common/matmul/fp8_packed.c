@@ -137,7 +137,7 @@ static bool serves(const lfuse__product_class *p, const int64_t *least, const in
 {
     const bool may_be_odd = least[2] != most[2] || least[2] % LFUSE__FP8_CHUNK;
 
-    return !p->split && (may_be_odd || !lfuse__fp8_lies_along(p)) && lfuse__tile_serves(p, least, most);
+    return !p->split && (may_be_odd || !lfuse__mma_lies_along(p)) && lfuse__tile_serves(p, least, most);
 }
 
 /* The rates are those of tma_fp8.c: the kernel is the same but for how k-tiles come. */
@@ -148,7 +148,7 @@ static const lfuse__tile_shape shapes[] = {
 
 static const lfuse__tile_traits traits = {
     .shapes = shapes, .nshapes = sizeof shapes / sizeof *shapes, .chunk = LFUSE__FP8_CHUNK, .tensor_cores = true,
-    .eight_bits = true, .local = lfuse__pipeline_local, .put_corner = lfuse__pipeline_put_corner,
+    .bytes = 1, .local = lfuse__pipeline_local, .put_corner = lfuse__pipeline_put_corner,
     .put_place = lfuse__pipeline_put_place, .put_kernel = put_kernel,
 };
 

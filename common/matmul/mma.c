@@ -10,7 +10,7 @@
 #include "common/kernels/text/gemm_mma_operand.k.h"
 #include "common/kernels/text/gemm_mma_vectors.k.h"
 
-enum { CHUNK = LFUSE__MMA_CHUNK, STEP = LFUSE__MMA_STEP, BANKS = 128 /* bytes */ };
+enum { STEP = LFUSE__MMA_STEP, BANKS = 128 /* bytes */ };
 
 int lfuse__mma_warp_rows(const lfuse__product_class *p)
 {
@@ -24,7 +24,7 @@ int lfuse__mma_warp_columns(const lfuse__product_class *p)
 
 bool lfuse__mma_is_small(const lfuse__product_class *p)
 {
-    return p->depth < LFUSE__WGMMA_DEPTH;
+    return p->depth * lfuse__mma_bytes(p) < LFUSE__WGMMA_LINE;
 }
 
 int lfuse__mma_stages(const lfuse__product_class *p)
@@ -55,7 +55,7 @@ static void put_operand(const void *context, int place, int indent)
     const int operand = place / PARTS, part = place % PARTS;
     const bool a = operand == LFUSE__PRODUCT_A, along = lfuse__is_k_contiguous(p, operand);
     const int width = a ? p->rows : p->columns, warp_tile = a ? lfuse__mma_warp_rows(p) : lfuse__mma_warp_columns(p);
-    const int bytes = lfuse__mma_bytes(p), chunk = 16 / bytes;
+    const int bytes = lfuse__mma_bytes(p), chunk = LFUSE__MMA_CHUNK_BYTES / bytes;
     const int chunks = (along ? p->depth : width) / chunk, bank_chunks = BANKS / 16;
     const bool blocks = p->solver->tile->blocks && chunks >= bank_chunks;
     const int copiers = p->solver->tile->copiers;
@@ -79,7 +79,7 @@ static void put_operand(const void *context, int place, int indent)
         {"BLOCKS_OF_LINES", .number = blocks}, {"LINE", .number = blocks ? BANKS : chunks * 16},
         {"SPAN", .number = chunks < bank_chunks ? bank_chunks / chunks : 1},
         {"TURNS", .number = chunks < bank_chunks ? chunks : bank_chunks},
-        {"CHUNK", .number = chunk}, {"EIGHT_BITS", .number = bytes == 1},
+        {"CHUNK", .number = chunk}, {"SIZE", .number = bytes}, {"EIGHT_BITS", .number = bytes == 1},
         {"LOADS", .number = width * p->depth / chunk / t->threads}, {"APART", .number = t->threads / chunks},
         {"WARP_TILE", .number = warp_tile}, {"FIRST_OF_WARP", .word = first_of_warp},
         {"TILE_EIGHT", .word = a ? "quarter % 2" : "quarter / 2"},
@@ -220,8 +220,10 @@ static bool serves(const lfuse__product_class *p, const int64_t *least, const in
 /* Where rows are no whole chunks it would wait for single elements: other tiles are faster. */
 bool lfuse__mma_suits(const lfuse__product_class *p, const int64_t *extents)
 {
-    return extents[lfuse__is_k_contiguous(p, LFUSE__PRODUCT_A) ? 2 : 0] % CHUNK == 0 &&
-           extents[lfuse__is_k_contiguous(p, LFUSE__PRODUCT_B) ? 2 : 1] % CHUNK == 0;
+    const int chunk = p->solver->tile->chunk;
+
+    return extents[lfuse__is_k_contiguous(p, LFUSE__PRODUCT_A) ? 2 : 0] % chunk == 0 &&
+           extents[lfuse__is_k_contiguous(p, LFUSE__PRODUCT_B) ? 2 : 1] % chunk == 0;
 }
 
 /* Fitted to times on an H200. */
@@ -234,8 +236,8 @@ static const lfuse__tile_shape shapes[] = {
 };
 
 static const lfuse__tile_traits traits = {
-    .shapes = shapes, .nshapes = sizeof shapes / sizeof *shapes, .chunk = CHUNK, .tensor_cores = true,
-    .local = lfuse__mma_local, .put_corner = lfuse__mma_put_corner, .put_place = lfuse__mma_put_place,
+    .shapes = shapes, .nshapes = sizeof shapes / sizeof *shapes, .chunk = LFUSE__MMA_CHUNK, .tensor_cores = true,
+    .bytes = 2, .local = lfuse__mma_local, .put_corner = lfuse__mma_put_corner, .put_place = lfuse__mma_put_place,
     .put_kernel = put_kernel,
 };
 

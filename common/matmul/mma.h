@@ -11,14 +11,16 @@
 #include "common/matmul/tile.h"
 
 enum {
-    LFUSE__MMA_CHUNK = 8, /* elements of 16 bits in 16 bytes */
-    LFUSE__MMA_STEP = 16, /* of a fragment, along k too where elements have 16 bits */
-    LFUSE__MMA_STEP_BYTES = 32, /* along k */
+    LFUSE__MMA_CHUNK_BYTES = 16, /* that are copied together */
+    LFUSE__MMA_CHUNK = 8,        /* elements of 16 bits in a chunk */
+    LFUSE__MMA_STEP = 16,        /* of a fragment, along k too where elements have 16 bits */
+    LFUSE__MMA_STEP_BYTES = 32,  /* along k */
     LFUSE__MMA_LOCAL = 48 * 1024, /* bytes of static local memory: what no shape of mma.sync exceeds */
     LFUSE__MMA_TICKET = 16, /* bytes of local memory, and more: where groups of one tile meet */
     LFUSE__WARPGROUP = 128,
     LFUSE__WGMMA_ROWS = 64,       /* of D that a warpgroup has */
-    LFUSE__WGMMA_DEPTH = 64,      /* of a large k-tile of 16 bits: its lines have 128 bytes, as the widest swizzle */
+    LFUSE__WGMMA_LINE = 128,      /* bytes of a line of a large k-tile, as the widest swizzle */
+    LFUSE__WGMMA_DEPTH = 64,      /* of a large k-tile of 16 bits */
     LFUSE__WGMMA_DEPTH_FP8 = 128, /* the same of 8 bits */
     LFUSE__PIPELINE_LOCAL = 225 * 1024 /* bytes: what lfuse__pipeline_bytes returns for any shape, and barriers */
 };
@@ -26,7 +28,13 @@ enum {
 /* Returns the bytes of an element of A or B in local memory. */
 static inline int lfuse__mma_bytes(const lfuse__product_class *p)
 {
-    return p->solver->tile->eight_bits ? 1 : 2;
+    return p->solver->tile->bytes;
+}
+
+/* Returns whether lines of both operands run along k. */
+static inline bool lfuse__mma_lies_along(const lfuse__product_class *p)
+{
+    return lfuse__is_k_contiguous(p, LFUSE__PRODUCT_A) && lfuse__is_k_contiguous(p, LFUSE__PRODUCT_B);
 }
 
 /* Returns whether the device has warpgroups that multiply, and dynamic local memory for them. */

@@ -69,7 +69,7 @@ typedef struct lfuse__tile_traits {
     bool tensor_cores; /* the sums are made there */
     int spare_stages;  /* tensor cores: of the pipeline, beside the one that is multiplied and those that are copied */
     int copiers;       /* tensor cores: work-items that only copy, behind the others; 0: all copy */
-    bool eight_bits;   /* tensor cores: elements of A and B have 8 bits, else 16 */
+    int bytes;         /* tensor cores: of an element of A or B in local memory */
     bool maps;         /* the kernel has tensor maps of A and B among its argument words */
     bool blocks;       /* tensor cores: lines of more than 128 bytes are cut into blocks of that width in local memory,
                           which lie behind each other, as wgmma wants them */

@@ -26,7 +26,7 @@ void lfuse__tma_put_part(const void *context, int part, int indent)
     const lfuse__product_class *p = t->p;
     const lfuse__expr shape =
         lfuse__expression("%s_%d", lfuse__memory_word(t->t.k->operands[LFUSE__PRODUCT_A].type), p->columns);
-    const int half = p->depth / LFUSE__MMA_STEP / 2;
+    const int half = p->depth * lfuse__mma_bytes(p) / LFUSE__MMA_STEP_BYTES / 2;
     const lfuse__expr of_a = matrix_of(t, LFUSE__PRODUCT_A), of_b = matrix_of(t, LFUSE__PRODUCT_B);
     const lfuse__parameter own[] = {
         {"MATRIX_A", .word = of_a.text}, {"MATRIX_B", .word = of_b.text},
@@ -158,7 +158,7 @@ static const lfuse__tile_shape shapes[] = {
 
 static const lfuse__tile_traits traits = {
     .shapes = shapes, .nshapes = sizeof shapes / sizeof *shapes, .chunk = LFUSE__MMA_CHUNK, .tensor_cores = true,
-    .copiers = LFUSE__WARPGROUP, .maps = true, .blocks = true, .local = lfuse__pipeline_local,
+    .bytes = 2, .copiers = LFUSE__WARPGROUP, .maps = true, .blocks = true, .local = lfuse__pipeline_local,
     .put_corner = lfuse__pipeline_put_corner, .put_place = lfuse__pipeline_put_place, .put_kernel = put_kernel,
 };
 

@@ -31,7 +31,7 @@ static bool serves(const lfuse__product_class *p, const int64_t *least, const in
 {
     const bool may_be_whole = least[2] != most[2] || least[2] % LFUSE__FP8_CHUNK == 0;
 
-    return may_be_whole && lfuse__fp8_lies_along(p) && lfuse__tma_serves(p, least, most);
+    return may_be_whole && lfuse__mma_lies_along(p) && lfuse__tma_serves(p, least, most);
 }
 
 /* Where rows are no whole chunks it would wait for single elements: other tiles are faster. */
@@ -50,7 +50,7 @@ static const lfuse__tile_shape shapes[] = {
 
 static const lfuse__tile_traits traits = {
     .shapes = shapes, .nshapes = sizeof shapes / sizeof *shapes, .chunk = LFUSE__FP8_CHUNK, .tensor_cores = true,
-    .eight_bits = true, .copiers = LFUSE__WARPGROUP, .maps = true, .blocks = true, .local = lfuse__pipeline_local,
+    .bytes = 1, .copiers = LFUSE__WARPGROUP, .maps = true, .blocks = true, .local = lfuse__pipeline_local,
     .put_corner = lfuse__pipeline_put_corner, .put_place = lfuse__pipeline_put_place, .put_kernel = put_kernel,
 };
 

@@ -110,8 +110,8 @@ static const lfuse__tile_shape shapes[] = {
 
 static const lfuse__tile_traits traits = {
     .shapes = shapes, .nshapes = sizeof shapes / sizeof *shapes, .chunk = LFUSE__MMA_CHUNK, .tensor_cores = true,
-    .spare_stages = 1, .blocks = true, .local = lfuse__mma_local, .put_corner = put_corner, .put_place = put_place,
-    .put_kernel = put_kernel,
+    .bytes = 2, .spare_stages = 1, .blocks = true, .local = lfuse__mma_local, .put_corner = put_corner,
+    .put_place = put_place, .put_kernel = put_kernel,
 };
 
 const lfuse__solver lfuse__wgmma = {
