@@ -187,7 +187,7 @@ lfuse_status lfuse__cu_read_device(CUdevice id, lfuse__cu_device *device)
     info->svm_concurrent = device->managed && n.concurrent;
     info->exact = 1;
     info->native_graph = 1;
-    info->tf32 = device->capability >= TF32_CAPABILITY;
+    info->tf32 = f->products_tf32 = device->capability >= TF32_CAPABILITY;
 
     lfuse__cu_arch(device->capability, f->arch, sizeof f->arch);
     f->vendor = LFUSE__VENDOR_NVIDIA;

@@ -14,8 +14,10 @@ lfuse_status lfuse__cu_tensor_map(lfuse__bdevice *dev, const lfuse__tensor_boxes
 {
     const cuuint64_t sizes[] = { of->line, of->lines, of->matrices }, strides[] = { of->apart, of->matrix_apart };
     const cuuint32_t box[] = { SWIZZLE_BYTES / of->bytes, of->box_lines, 1 }, steps[] = { 1, 1, 1 };
-    /* Elements are copied as they are. */
-    const CUtensorMapDataType type = of->bytes == 1 ? CU_TENSOR_MAP_DATA_TYPE_UINT8 : CU_TENSOR_MAP_DATA_TYPE_UINT16;
+    /* Elements of 1 and 2 bytes are copied as they are. */
+    const CUtensorMapDataType type = of->bytes == 1   ? CU_TENSOR_MAP_DATA_TYPE_UINT8
+                                     : of->bytes == 2 ? CU_TENSOR_MAP_DATA_TYPE_UINT16
+                                                      : CU_TENSOR_MAP_DATA_TYPE_TFLOAT32;
     CUtensorMap found; /* aligned as the driver wants it */
     CUresult result;
     bool pushed;

@@ -73,6 +73,7 @@ void lfuse__cl_probe_compiler(lfuse__bdevice *dev)
 
     if (!d->nvidia || d->facts.simd != 32) return;
     d->facts.tensor_cores = d->capability >= TENSOR_CORES_CAPABILITY && compiles(dev, PROBE(SHUFFLE TENSOR_CORES));
+    d->facts.info.tf32 = d->facts.tensor_cores;
     probe_wgmma(dev);
     if (d->facts.tensor_cores || compiles(dev, PROBE(SHUFFLE)))
         snprintf(d->options + length, sizeof d->options - length, " -DLFUSE_PTX=1%s%s",

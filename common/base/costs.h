@@ -42,8 +42,8 @@ typedef struct lfuse__strassen_costs {
 
 /*
  * Which products the library of the device's own maker computes faster than the library's own tiles: matmul/provider.c.
- * Products of f32 take the first range whose bounds they meet, m, n >= fewest and k <= deepest; other types take the
- * last range. Tiles are faster up to `products` multiplications.
+ * Products of f32 take the first range whose bounds they meet, m, n >= fewest and k <= deepest; those of other types,
+ * and in tf32, take the last range. Tiles are faster up to `products` multiplications.
  */
 typedef struct lfuse__tiles_range {
     int64_t fewest, deepest;

@@ -34,7 +34,7 @@ typedef struct lfuse__tensor_boxes {
     unsigned box_lines;
     uint64_t matrices;     /* of the batch; else 1 */
     uint64_t matrix_apart; /* bytes from one matrix to the next; a multiple of 16 where there is one alone, too */
-    unsigned bytes;        /* of an element: 1 or 2 */
+    unsigned bytes;        /* of an element: 1, 2, or 4, which is f32 that copies round to tf32 */
 } lfuse__tensor_boxes;
 
 struct lfuse__bdevice;
@@ -53,12 +53,13 @@ typedef struct lfuse__facts {
     bool staged_arguments;  /* an index into the argument block copies it: kernels put it into local memory first */
     bool capture;           /* streams of the caller may be capturing (CUDA) */
     lfuse__products products; /* as far as is known by now, like info.gemm: one that is loaded late counts as there */
+    bool products_tf32;     /* that library multiplies f32 that is rounded to tf32 */
     /* What it can reach, by its clocks and widths, less what is lost on the way; 0: not known. */
     double product_rate, product_rate64; /* f32 and f64 products, in operations a second */
     double product_rate16[2];            /* f16, bf16; sums in f32 */
     double product_rate_split;           /* f32 from split operands, both of which are split in the run */
     double copy_rate;       /* copies in memory, bytes read and written a second */
-    bool tensor_cores;      /* tensor cores, for products of f16 and bf16 by teams of 32, and copies into local
+    bool tensor_cores;      /* tensor cores, for products of f16, bf16 and tf32 by teams of 32, and copies into local
                                memory that nobody waits for: backends/nvidia.k has LOAD_FRAGMENTS, MMA, ASYNC_COPY16 */
     bool wgmma;             /* tensor cores, for products by four teams of 32 together, that read their operands from
                                local memory: backends/nvidia.k has WGMMA */

@@ -236,7 +236,7 @@ static bool vendor_is_faster(const lfuse__facts *facts, const lfuse__matmul_prob
 
     return p->vendor && !p->low_memory && !facts->vector_lanes &&
            !lfuse__solver_declines(&lfuse__vendor, facts, &desc) &&
-           lfuse__vendor_is_faster(facts, c->operands[LFUSE__PRODUCT_A].type, &sizes) &&
+           lfuse__vendor_is_faster(facts, c->operands[LFUSE__PRODUCT_A].type, c->product.precision, &sizes) &&
            !(p->behind && epilogue_pays(facts, e, p->unsized, c));
 }
 

@@ -57,7 +57,8 @@ static void put_operand(const void *context, int place, int indent)
     const int width = a ? p->rows : p->columns, warp_tile = a ? lfuse__mma_warp_rows(p) : lfuse__mma_warp_columns(p);
     const int bytes = lfuse__mma_bytes(p), chunk = LFUSE__MMA_CHUNK_BYTES / bytes;
     const int chunks = (along ? p->depth : width) / chunk, bank_chunks = BANKS / 16;
-    const bool blocks = p->solver->tile->blocks && chunks >= bank_chunks;
+    const bool blocks = p->solver->tile->blocks && chunks >= bank_chunks, singly = bytes == 4 && !along;
+    const int turns = chunks < bank_chunks ? chunks : bank_chunks;
     const int copiers = p->solver->tile->copiers;
     const int base = a ? 0 : lfuse__mma_k_tile_bytes(p, LFUSE__PRODUCT_A);
     const lfuse__expr stage = lfuse__expression("to - base + %d", base);
@@ -78,7 +79,8 @@ static void put_operand(const void *context, int place, int indent)
         {"COPY16", .word = p->solver->tile->blocks ? "ASYNC_COPY16_PAST" : "ASYNC_COPY16"},
         {"BLOCKS_OF_LINES", .number = blocks}, {"LINE", .number = blocks ? BANKS : chunks * 16},
         {"SPAN", .number = chunks < bank_chunks ? bank_chunks / chunks : 1},
-        {"TURNS", .number = chunks < bank_chunks ? chunks : bank_chunks},
+        {"TURNS", .number = singly ? turns / 2 : turns}, {"BY", .number = singly ? 2 : 1},
+        {"SINGLY", .number = singly}, {"ROUNDED", .number = bytes == 4},
         {"CHUNK", .number = chunk}, {"SIZE", .number = bytes}, {"EIGHT_BITS", .number = bytes == 1},
         {"LOADS", .number = width * p->depth / chunk / t->threads}, {"APART", .number = t->threads / chunks},
         {"WARP_TILE", .number = warp_tile}, {"FIRST_OF_WARP", .word = first_of_warp},
@@ -112,7 +114,7 @@ static void add_parameters(const lfuse__tiles *t, const char *name, lfuse__param
         {"NAME", .word = name}, {"WORDS", .number = lfuse__tiles_words(p, &t->l)},
         {"BUFFERS", .number = lfuse__kernel_buffers(t->t.k)}, {"LAST", .number = lfuse__kernel_buffers(t->t.k) - 1},
         {"ITEMS", .number = t->threads}, {"MEETS", .number = p->split || p->column_sums},
-        {"TYPE", .word = lfuse__memory_word(t->t.k->operands[LFUSE__PRODUCT_A].type)},
+        {"TYPE", .word = lfuse__mma_word(t, LFUSE__PRODUCT_A)}, {"ROUNDED", .number = lfuse__mma_bytes(p) == 4},
         {"ROWS", .number = p->rows}, {"COLUMNS", .number = p->columns}, {"DEPTH", .number = p->depth},
         {"WARP_ROWS", .number = lfuse__mma_warp_rows(p)}, {"WARP_COLUMNS", .number = lfuse__mma_warp_columns(p)},
         {"SUMS", .number = p->item_rows * p->item_columns}, {"AHEAD", .number = p->prefetch},
@@ -169,7 +171,14 @@ void lfuse__mma_put_text(const lfuse__tiles *t, int indent, const char *name, co
     lfuse__put_text(t->t.out, indent, text, parameters, places, t);
 }
 
-static void put_kernel(const lfuse__tiles *t, const char *name)
+const char *lfuse__mma_word(const lfuse__tiles *t, int operand)
+{
+    const lfuse_type type = t->t.k->operands[operand].type;
+
+    return type == LFUSE_F32 ? "tf32" : lfuse__memory_word(type);
+}
+
+void lfuse__mma_put_kernel(const lfuse__tiles *t, const char *name)
 {
     const lfuse__parameter own[] = {{"BLOCKS", .number = t->p->occupancy},
                                     {"TILE_WORDS", .number = lfuse__mma_local(t->p)}, {NULL}};
@@ -198,20 +207,25 @@ void lfuse__mma_put_place(const lfuse__tiles *t, int indent, const char *number)
 
 /* ---- the solver ---- */
 
-const char *lfuse__mma_declines(const lfuse__facts *facts, const lfuse__matmul_desc *desc)
+const char *lfuse__mma_declines_any(const lfuse__facts *facts, const lfuse__matmul_desc *desc)
 {
-    const lfuse_type type = desc->types[0];
-
     if (!facts->tensor_cores || facts->info.local_bytes < LFUSE__MMA_LOCAL)
         return "the device has no such instructions";
-    if ((type != LFUSE_F16 && type != LFUSE_BF16) || desc->types[1] != type)
-        return "it multiplies f16 by f16 and bf16 by bf16";
     if (desc->list) return "it takes no lists";
     return desc->prologue ? "its operands have to lie in memory" : NULL;
 }
 
+const char *lfuse__mma_declines(const lfuse__facts *facts, const lfuse__matmul_desc *desc)
+{
+    const lfuse_type type = desc->types[0];
+
+    if ((type != LFUSE_F16 && type != LFUSE_BF16) || desc->types[1] != type)
+        return "it multiplies f16 by f16 and bf16 by bf16";
+    return lfuse__mma_declines_any(facts, desc);
+}
+
 /* Stream-K is slower than whole tiles. */
-static bool serves(const lfuse__product_class *p, const int64_t *least, const int64_t *most)
+bool lfuse__mma_serves(const lfuse__product_class *p, const int64_t *least, const int64_t *most)
 {
     return lfuse__mma_local(p) * 4 + (p->split ? LFUSE__MMA_TICKET : 0) <= LFUSE__MMA_LOCAL &&
            p->split != LFUSE__SPLIT_STREAM_K && lfuse__tile_serves(p, least, most);
@@ -238,12 +252,12 @@ static const lfuse__tile_shape shapes[] = {
 static const lfuse__tile_traits traits = {
     .shapes = shapes, .nshapes = sizeof shapes / sizeof *shapes, .chunk = LFUSE__MMA_CHUNK, .tensor_cores = true,
     .bytes = 2, .local = lfuse__mma_local, .put_corner = lfuse__mma_put_corner, .put_place = lfuse__mma_put_place,
-    .put_kernel = put_kernel,
+    .put_kernel = lfuse__mma_put_kernel,
 };
 
 const lfuse__solver lfuse__mma = {
     .name = "mma", .tile = &traits, .runs_on = lfuse__tiles_fit, .declines = lfuse__mma_declines,
-    .candidate = lfuse__tile_candidate, .is_compiled_ahead = lfuse__tile_is_compiled_ahead, .serves = serves,
+    .candidate = lfuse__tile_candidate, .is_compiled_ahead = lfuse__tile_is_compiled_ahead, .serves = lfuse__mma_serves,
     .suits = lfuse__mma_suits, .cost = lfuse__tile_cost, .phases = 1, .tickets = lfuse__tiles_tickets,
     .workspace = lfuse__tiles_workspace, .emit = lfuse__tiles_emit, .pack = lfuse__tiles_pack,
 };

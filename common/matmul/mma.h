@@ -13,6 +13,7 @@
 enum {
     LFUSE__MMA_CHUNK_BYTES = 16, /* that are copied together */
     LFUSE__MMA_CHUNK = 8,        /* elements of 16 bits in a chunk */
+    LFUSE__MMA_CHUNK_TF32 = 4,   /* the same of f32 */
     LFUSE__MMA_STEP = 16,        /* of a fragment, along k too where elements have 16 bits */
     LFUSE__MMA_STEP_BYTES = 32,  /* along k */
     LFUSE__MMA_LOCAL = 48 * 1024, /* bytes of static local memory: what no shape of mma.sync exceeds */
@@ -22,6 +23,7 @@ enum {
     LFUSE__WGMMA_LINE = 128,      /* bytes of a line of a large k-tile, as the widest swizzle */
     LFUSE__WGMMA_DEPTH = 64,      /* of a large k-tile of 16 bits */
     LFUSE__WGMMA_DEPTH_FP8 = 128, /* the same of 8 bits */
+    LFUSE__WGMMA_DEPTH_TF32 = 32, /* the same of f32 */
     LFUSE__PIPELINE_LOCAL = 225 * 1024 /* bytes: what lfuse__pipeline_bytes returns for any shape, and barriers */
 };
 
@@ -101,11 +103,17 @@ int lfuse__mma_stages(const lfuse__product_class *p);
 int lfuse__mma_warp_rows(const lfuse__product_class *p);
 int lfuse__mma_warp_columns(const lfuse__product_class *p);
 
+/* mma.c: returns the type of A or B as the words of instructions have it: f32 is rounded to tf32. */
+const char *lfuse__mma_word(const lfuse__tiles *t, int operand);
+/* mma.c: what solvers of text/gemm_mma.k decline whatever the types of operands are, as `declines` of a solver. */
+const char *lfuse__mma_declines_any(const lfuse__facts *facts, const lfuse__matmul_desc *desc);
 /* Functions of the traits and of the solver (tile.h, solver.h). All stages of k-tiles are in local memory. */
 int lfuse__mma_local(const lfuse__product_class *p);
 void lfuse__mma_put_corner(const lfuse__tiles *t, int indent, const char *place);
 void lfuse__mma_put_place(const lfuse__tiles *t, int indent, const char *number);
+void lfuse__mma_put_kernel(const lfuse__tiles *t, const char *name);
 const char *lfuse__mma_declines(const lfuse__facts *facts, const lfuse__matmul_desc *desc);
+bool lfuse__mma_serves(const lfuse__product_class *p, const int64_t *least, const int64_t *most);
 bool lfuse__mma_suits(const lfuse__product_class *p, const int64_t *extents);
 
 #endif

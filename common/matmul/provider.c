@@ -12,12 +12,12 @@ bool lfuse__tiles_fit(const lfuse__facts *facts)
            facts->info.max_group >= LFUSE__TILES_GROUP;
 }
 
-/* Returns the range of a product: the first that holds it. */
+/* Returns the range of a product: the first that holds it. Where it is made on tensor cores, that is the last one. */
 static const lfuse__tiles_range *range_of(const lfuse__provider_costs *costs, lfuse_type type,
-                                          const lfuse__matmul_sizes *s)
+                                          lfuse_precision precision, const lfuse__matmul_sizes *s)
 {
     const int64_t least = s->m < s->n ? s->m : s->n;
-    int i = type == LFUSE_F32 ? 0 : LFUSE__TILES_RANGES - 1;
+    int i = type == LFUSE_F32 && precision != LFUSE_PRECISION_TF32 ? 0 : LFUSE__TILES_RANGES - 1;
 
     while (least < costs->ranges[i].fewest || s->k > costs->ranges[i].deepest) i++;
     return &costs->ranges[i];
@@ -37,14 +37,16 @@ static bool vendor_takes_batch(const lfuse__provider_costs *costs, const lfuse__
 }
 
 /* A portable library takes 1.4 to 2.5 times as long as tiles (CLBlast on an H200). Of f64 nobody has measured them. */
-bool lfuse__vendor_is_faster(const lfuse__facts *facts, lfuse_type type, const lfuse__matmul_sizes *size)
+bool lfuse__vendor_is_faster(const lfuse__facts *facts, lfuse_type type, lfuse_precision precision,
+                             const lfuse__matmul_sizes *size)
 {
     lfuse__provider_costs costs;
 
     if (lfuse__register_type(type) == LFUSE_F64) return true;
     if (facts->products != LFUSE__PRODUCTS_TUNED) return false;
     costs = lfuse__costs_of(facts).provider;
-    return multiplications(size) > range_of(&costs, type, size)->products || vendor_takes_batch(&costs, size, size);
+    return multiplications(size) > range_of(&costs, type, precision, size)->products ||
+           vendor_takes_batch(&costs, size, size);
 }
 
 /* ---- the vendor's solver: its operations are those of common/device/ ---- */
@@ -57,9 +59,10 @@ static bool has_library(const lfuse__facts *facts)
 /* Which types, batches and epilogues a library lacks it says itself, where it is asked to prepare a product. */
 static const char *vendor_declines(const lfuse__facts *facts, const lfuse__matmul_desc *desc)
 {
-    (void)facts;
     if (desc->list) return "it takes no lists";
     if (desc->precision == LFUSE_PRECISION_F32X3) return "it splits no operands";
+    if (desc->precision == LFUSE_PRECISION_TF32 && !(has_library(facts) && facts->products_tf32))
+        return "it rounds nothing to tf32";
     return desc->column_sums ? "it does not sum columns" : NULL;
 }
 
@@ -80,11 +83,11 @@ static bool is_for_tiles(const lfuse__facts *facts, lfuse_type type)
     return lfuse_type_size(type) == 1 && (facts->vector_lanes || lfuse__tiles_fit(facts));
 }
 
-static bool is_native(const lfuse__facts *facts, lfuse_type type, const lfuse__matmul_sizes *size)
+static bool is_native(const lfuse__facts *facts, const lfuse__matmul_desc *desc, const lfuse__matmul_sizes *size)
 {
     if (facts->vector_lanes) return true;
     return lfuse__tiles_fit(facts) &&
-           (!lfuse__vendor.runs_on(facts) || !lfuse__vendor_is_faster(facts, type, size));
+           (!lfuse__vendor.runs_on(facts) || !lfuse__vendor_is_faster(facts, desc->types[0], desc->precision, size));
 }
 
 static int64_t within(int64_t least, int64_t low, int64_t high)
@@ -95,19 +98,24 @@ static int64_t within(int64_t least, int64_t low, int64_t high)
 }
 
 /* Whether the least product within bounds is native whose sides are, where they can be, not shorter than `fewest`. */
-static bool is_native_somewhere(const lfuse__facts *facts, lfuse_type type, const lfuse__matmul_sizes *low,
-                                const lfuse__matmul_sizes *high, int64_t fewest)
+static bool is_native_somewhere(const lfuse__facts *facts, const lfuse__matmul_desc *desc, int64_t fewest)
 {
+    const lfuse__matmul_sizes *low = &desc->low, *high = &desc->high;
     const lfuse__matmul_sizes least = { within(fewest, low->m, high->m), within(fewest, low->n, high->n), low->k,
                                         low->matrices };
 
-    return is_native(facts, type, &least);
+    return is_native(facts, desc, &least);
+}
+
+/* Whether vendors multiply such operands by tensor cores, as the library's own kernels do where there are any. */
+static bool has_tensor_cores(const lfuse__matmul_desc *desc)
+{
+    return lfuse__is_narrow(desc->types[0]) || desc->precision == LFUSE_PRECISION_TF32;
 }
 
 static lfuse__computes provider(const lfuse__facts *facts, const lfuse__matmul_desc *desc)
 {
     const lfuse__matmul_sizes *low = &desc->low, *high = &desc->high;
-    const lfuse_type type = desc->types[0];
     const lfuse__provider_costs costs = lfuse__costs_of(facts).provider;
     const bool tuned = facts->products == LFUSE__PRODUCTS_TUNED;
     /* Of no rows or columns nothing is computed. */
@@ -115,13 +123,13 @@ static lfuse__computes provider(const lfuse__facts *facts, const lfuse__matmul_d
     const lfuse__matmul_sizes few_columns = { high->m, low->n > 1 ? low->n : 1, high->k, low->matrices };
     int i;
 
-    if (is_for_tiles(facts, type)) return LFUSE__COMPUTES_NATIVE;
-    if (is_native(facts, type, &few_rows) && is_native(facts, type, &few_columns) &&
+    if (is_for_tiles(facts, desc->types[0])) return LFUSE__COMPUTES_NATIVE;
+    if (is_native(facts, desc, &few_rows) && is_native(facts, desc, &few_columns) &&
         (!tuned || (multiplications(high) <= costs.always && !vendor_takes_batch(&costs, low, high))))
         return LFUSE__COMPUTES_NATIVE;
     for (i = 0; i < LFUSE__TILES_RANGES; i++)
-        if (is_native_somewhere(facts, type, low, high, costs.ranges[i].fewest)) return LFUSE__COMPUTES_EITHER;
-    return lfuse__is_narrow(type) && lfuse__tiles_fit(facts) ? LFUSE__COMPUTES_EPILOGUE : LFUSE__COMPUTES_VENDOR;
+        if (is_native_somewhere(facts, desc, costs.ranges[i].fewest)) return LFUSE__COMPUTES_EITHER;
+    return lfuse__tiles_fit(facts) && has_tensor_cores(desc) ? LFUSE__COMPUTES_EPILOGUE : LFUSE__COMPUTES_VENDOR;
 }
 
 /* ---- what the planner is told ---- */

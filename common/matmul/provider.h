@@ -13,7 +13,8 @@ enum { LFUSE__TILES_LOCAL = 40 * 1024, LFUSE__TILES_GROUP = 256 /* what tiles ta
 /* Returns whether the device is a GPU whose work-items exchange through local memory as tiles of a product need it. */
 bool lfuse__tiles_fit(const lfuse__facts *facts);
 /* Returns whether the vendor's product, where there is one, is taken for faster; `type`: of the operands. */
-bool lfuse__vendor_is_faster(const lfuse__facts *facts, lfuse_type type, const lfuse__matmul_sizes *size);
+bool lfuse__vendor_is_faster(const lfuse__facts *facts, lfuse_type type, lfuse_precision precision,
+                             const lfuse__matmul_sizes *size);
 
 /* Returns whether a solver computes the product from split operands on the device. */
 bool lfuse__matmul_splits(const lfuse__facts *facts, const lfuse__matmul_desc *desc);

@@ -24,8 +24,7 @@ void lfuse__tma_put_part(const void *context, int part, int indent)
 {
     const lfuse__tiles *t = context;
     const lfuse__product_class *p = t->p;
-    const lfuse__expr shape =
-        lfuse__expression("%s_%d", lfuse__memory_word(t->t.k->operands[LFUSE__PRODUCT_A].type), p->columns);
+    const lfuse__expr shape = lfuse__expression("%s_%d", lfuse__mma_word(t, LFUSE__PRODUCT_A), p->columns);
     const int half = p->depth * lfuse__mma_bytes(p) / LFUSE__MMA_STEP_BYTES / 2;
     const lfuse__expr of_a = matrix_of(t, LFUSE__PRODUCT_A), of_b = matrix_of(t, LFUSE__PRODUCT_B);
     const lfuse__parameter own[] = {
@@ -42,7 +41,7 @@ void lfuse__tma_put_part(const void *context, int part, int indent)
     lfuse__mma_put_text(t, indent, "", lfuse__text_gemm_tma, own, NULL);
 }
 
-static void put_kernel(const lfuse__tiles *t, const char *name)
+void lfuse__tma_put_kernel(const lfuse__tiles *t, const char *name)
 {
     static const lfuse__text_place parts[] = {
         {"EARLY", lfuse__tma_put_part, LFUSE__TMA_EARLY}, {"SOURCES", lfuse__tma_put_part, LFUSE__TMA_SOURCES},
@@ -159,7 +158,8 @@ static const lfuse__tile_shape shapes[] = {
 static const lfuse__tile_traits traits = {
     .shapes = shapes, .nshapes = sizeof shapes / sizeof *shapes, .chunk = LFUSE__MMA_CHUNK, .tensor_cores = true,
     .bytes = 2, .copiers = LFUSE__WARPGROUP, .maps = true, .blocks = true, .local = lfuse__pipeline_local,
-    .put_corner = lfuse__pipeline_put_corner, .put_place = lfuse__pipeline_put_place, .put_kernel = put_kernel,
+    .put_corner = lfuse__pipeline_put_corner, .put_place = lfuse__pipeline_put_place,
+    .put_kernel = lfuse__tma_put_kernel,
 };
 
 const lfuse__solver lfuse__tma = {

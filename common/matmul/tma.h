@@ -10,6 +10,9 @@ enum { LFUSE__TMA_EARLY, LFUSE__TMA_SOURCES, LFUSE__TMA_COPY, LFUSE__TMA_MULTIPL
        LFUSE__TMA_NOTHING };
 void lfuse__tma_put_part(const void *t, int part, int indent);
 
+/* A function of the traits, for operands as they lie in memory: of 16 bits, or of f32, which copies round to tf32. */
+void lfuse__tma_put_kernel(const lfuse__tiles *t, const char *name);
+
 /* Functions of a solver (solver.h). `declines` leaves the operands' types to the caller. */
 const char *lfuse__tma_declines(const lfuse__facts *facts, const lfuse__matmul_desc *desc);
 bool lfuse__tma_serves(const lfuse__product_class *p, const int64_t *least, const int64_t *most);

@@ -72,19 +72,32 @@ static lfuse_status check_types(const lfuse_graph *g, const lfuse__facts *facts)
     return LFUSE_OK;
 }
 
-static lfuse_status check_precision(const lfuse_graph *g, const lfuse__facts *facts, lfuse_provider provider)
+/* Whether nobody that the caller admits rounds the operands of such a product to tf32. */
+static lfuse_status check_tf32(const lfuse__facts *facts, const lfuse__matmul_advice *advice, lfuse_provider provider,
+                               int32_t value, bool batched)
 {
-    int32_t i;
+    const lfuse__matmul_desc desc = { .types = { LFUSE_F32, LFUSE_F32 }, .result = LFUSE_F32, .batched = batched,
+                                      .precision = LFUSE_PRECISION_TF32, .provider = provider };
+    const char *vendor = advice->declines(facts, LFUSE__SOLVER_VENDOR, &desc);
+    const char *native = advice->declines(facts, LFUSE__SOLVER_NATIVE, &desc);
 
-    for (i = 0; i < g->nnodes; i++)
-        if (g->nodes[i].kind == LFUSE__MATMUL && g->nodes[i].op == LFUSE_PRECISION_TF32) break;
-    if (i == g->nnodes) return LFUSE_OK;
-    if (provider == LFUSE_PROVIDER_NATIVE)
+    if (provider == LFUSE_PROVIDER_NATIVE && native)
         return lfuse__error(LFUSE_ERR_UNSUPPORTED, "value %d of the graph is a product in tf32; the library's own "
-                            "products, which are asked for, have none", (int)i);
-    if (facts->info.tf32 && facts->products != LFUSE__PRODUCTS_NONE) return LFUSE_OK;
+                            "products, which are asked for, have none on %s (%s): %s", (int)value, facts->info.name,
+                            facts->info.product, native);
+    if (!vendor || (!native && provider != LFUSE_PROVIDER_VENDOR)) return LFUSE_OK;
     return lfuse__error(LFUSE_ERR_UNSUPPORTED, "value %d of the graph is a product in tf32, which %s (%s) does not "
-                        "have; its products: %s", (int)i, facts->info.name, facts->info.product, facts->info.gemm);
+                        "have; its products: %s", (int)value, facts->info.name, facts->info.product,
+                        facts->info.gemm);
+}
+
+static lfuse_status check_precision(const lfuse_graph *g, const lfuse__facts *facts,
+                                    const lfuse__matmul_advice *advice, lfuse_provider provider)
+{
+    for (int32_t i = 0; i < g->nnodes; i++)
+        if (g->nodes[i].kind == LFUSE__MATMUL && g->nodes[i].op == LFUSE_PRECISION_TF32)
+            LFUSE__TRY(check_tf32(facts, advice, provider, i, g->nodes[i].rank > 2));
+    return LFUSE_OK;
 }
 
 lfuse_status lfuse__plan_make(const lfuse_graph *canonical, const lfuse__facts *facts,
@@ -98,7 +111,7 @@ lfuse_status lfuse__plan_make(const lfuse_graph *canonical, const lfuse__facts *
         return lfuse__error(LFUSE_ERR_UNSUPPORTED, "an exact plan is asked for, and %s (%s) does not compute exactly",
                             facts->info.name, facts->info.product);
     LFUSE__TRY(check_types(canonical, facts));
-    LFUSE__TRY(check_precision(canonical, facts, options ? options->provider : LFUSE_PROVIDER_DEFAULT));
+    LFUSE__TRY(check_precision(canonical, facts, advice, options ? options->provider : LFUSE_PROVIDER_DEFAULT));
     memset(&d, 0, sizeof d);
     d.facts = facts;
     d.advice = advice;

@@ -310,10 +310,12 @@ static lfuse_status make_both(lfuse__draft *d, const lfuse__unit *u, lfuse__stag
 static lfuse_status add_reserve(lfuse__draft *d, const lfuse__unit *u, lfuse__stage *stage)
 {
     lfuse__alternative *all, *last;
+    lfuse__matmul_desc desc;
     bool fits = false;
 
+    lfuse__draft_describe(d, u->node, &desc);
     if (d->provider != LFUSE_PROVIDER_DEFAULT || !d->advice->has_tiles(d->facts) ||
-        lfuse__draft_node(d, u->node)->op == LFUSE_PRECISION_TF32)
+        d->advice->declines(d->facts, LFUSE__SOLVER_NATIVE, &desc))
         return LFUSE_OK;
     all = realloc(stage->alternatives, ((size_t)stage->nalternatives + 1) * sizeof *all);
     if (!all) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory while a plan was made");

@@ -33,7 +33,7 @@ typedef struct lfuse_device_info {
     int svm_concurrent;      /**< the host may use such memory while the device works (see lfuse_tensor_host) */
     int exact;               /**< + - * / sqrt fma give IEEE bits with subnormals: the promise of equal bits holds */
     int native_graph;        /**< replays through the vendor's graphs */
-    int tf32;                /**< the vendor's products take f32 operands as tf32 where that is asked for (types.h) */
+    int tf32;                /**< products take f32 operands as tf32 where that is asked for (types.h) */
 } lfuse_device_info;
 
 /** What the library has done on a device since it was opened. Monotonic; read it before and after. */

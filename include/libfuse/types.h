@@ -44,9 +44,10 @@ typedef enum lfuse_type {
 typedef enum lfuse_precision {
     LFUSE_PRECISION_FULL = 0, /**< nothing is rounded: f32 is f32 */
     /**
-     * f32 operands keep 10 bits behind the point: what NVIDIA's tensor cores take. Only vendors' libraries compute so:
-     * cuBLASLt, on devices of compute capability 8.0 and above (lfuse_device_info.tf32). Elsewhere, and with
-     * LFUSE_PROVIDER_NATIVE, making a plan is ERR_UNSUPPORTED.
+     * f32 operands keep 10 bits behind the point: what NVIDIA's tensor cores take, on devices of compute capability 8.0
+     * and above (lfuse_device_info.tf32). The library's own kernels round to nearest, through CUDA and NVIDIA's OpenCL;
+     * cuBLASLt may cut off. On other devices, and with LFUSE_PROVIDER_VENDOR where there is no cuBLASLt, making a plan
+     * is ERR_UNSUPPORTED.
      */
     LFUSE_PRECISION_TF32 = 1,
     LFUSE_PRECISION_F16 = 2,  /**< operands are cast to f16 (10 bits, up to 65 504), those that are frozen once */

@@ -79,6 +79,24 @@ static void product_rounded(harness *h, lfuse_precision precision)
 CASE(product_in_f16, TWO_WAYS) { product_rounded(h, LFUSE_PRECISION_F16); }
 CASE(product_in_bf16, TWO_WAYS) { product_rounded(h, LFUSE_PRECISION_BF16); }
 CASE(product_in_tf32, TWO_WAYS) { product_rounded(h, LFUSE_PRECISION_TF32); }
+
+/* What no vendor's product takes behind it; lines along k, and off every tile. */
+CASE(product_in_tf32_along, TWO_WAYS)
+{
+    lfuse_value x = h_input(h, "x", F32(131, 76), PLAIN, NORMAL), w = h_input(h, "w", F32(270, 76), PLAIN, NORMAL);
+    lfuse_value b = h_input(h, "b", F32(270), PLAIN, NORMAL);
+    const lfuse_value y = lfuse_matmul_as(x, lfuse_transpose(w), LFUSE_F32, LFUSE_PRECISION_TF32);
+    h_output(h, "y", lfuse_gelu(lfuse_add(y, b)), F32(131, 270), PLAIN);
+}
+
+CASE(product_in_tf32_batch, TWO_WAYS)
+{
+    lfuse_value x = h_input(h, "x", F32(3, 61, 37), STRIDED, NORMAL);
+    lfuse_value w = h_input(h, "w", F32(3, 61, 70), OFFSET, NORMAL);
+    const lfuse_value y = lfuse_matmul_as(lfuse_transpose(x), w, LFUSE_F32, LFUSE_PRECISION_TF32);
+    h_output(h, "y", lfuse_tanh(y), F32(3, 37, 70), PLAIN);
+}
+
 CASE(product_in_f32x3, TWO_WAYS) { product_rounded(h, LFUSE_PRECISION_F32X3); }
 
 /* Sizes off every tile, an operand stored by columns, and elements of very different sizes in rows and columns. */

@@ -25,7 +25,8 @@ void grouped_emit(lfuse__strbuf *out, const char *name, lfuse_type type, const l
 void case_look_ups(rig *r, lfuse_type type);
 void case_bundles(rig *r);
 void case_tiles(rig *r, lfuse_type type);    /* products on GPUs */
-void case_units(rig *r, lfuse_type type);    /* those on tensor cores, where the rig's facts have them */
+/* Those on tensor cores, where the rig's facts have them. Of f32 TF32 rounds operands, F32X3 splits them. */
+void case_units(rig *r, lfuse_type type, lfuse_precision precision);
 void case_split(rig *r);     /* products of f32 from split operands, where the rig's facts have them */
 void case_column_sums(rig *r); /* products on GPUs that sum columns of what they store */
 void case_prologues(rig *r); /* products that compute an operand where they read it; which are refused */

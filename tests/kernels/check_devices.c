@@ -108,11 +108,12 @@ static void use_tiles(rig *r)
 
 static void use_units(rig *r)
 {
-    case_units(r, LFUSE_F16);
-    case_units(r, LFUSE_BF16);
-    case_units(r, LFUSE_F32);
-    case_units(r, LFUSE_E4M3);
-    case_units(r, LFUSE_E5M2);
+    case_units(r, LFUSE_F16, LFUSE_PRECISION_FULL);
+    case_units(r, LFUSE_BF16, LFUSE_PRECISION_FULL);
+    case_units(r, LFUSE_F32, LFUSE_PRECISION_F32X3);
+    case_units(r, LFUSE_F32, LFUSE_PRECISION_TF32);
+    case_units(r, LFUSE_E4M3, LFUSE_PRECISION_FULL);
+    case_units(r, LFUSE_E5M2, LFUSE_PRECISION_FULL);
 }
 
 static void use_column_sums(rig *r)

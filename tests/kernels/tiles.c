@@ -110,14 +110,25 @@ static int64_t at_b(const problem *p, int64_t l, int64_t j)
     return p->s.k.product.tb ? at(p, B, j, 0) + l : at(p, B, l, 0) + j;
 }
 
-static double number(const problem *p, int j, int64_t element)
+static bool is_rounded(const problem *p, int j)
 {
-    return host_get(p->memory[j], p->s.k.operands[j].type, element);
+    return p->s.k.product.precision == LFUSE_PRECISION_TF32 && (j == A || j == B);
 }
 
+/* Of tf32 as it is multiplied: with 10 bits behind the point. */
+static double number(const problem *p, int j, int64_t element)
+{
+    const double x = host_get(p->memory[j], p->s.k.operands[j].type, element);
+    int exponent;
+    const double fraction = frexp(x, &exponent);
+
+    return is_rounded(p, j) ? ldexp(round(ldexp(fraction, 11)), exponent - 11) : x;
+}
+
+/* Operands that are rounded to tf32 are a little smaller, by what has to be rounded away. */
 static void set(const problem *p, unsigned char *memory, int j, int64_t element, double x)
 {
-    host_put(memory, p->s.k.operands[j].type, element, x);
+    host_put(memory, p->s.k.operands[j].type, element, is_rounded(p, j) ? x * (1 - 0x1p-13) : x);
 }
 
 static double drawn(uint64_t *state, bool integers)
@@ -343,9 +354,17 @@ static const struct {
     {"64x128x32:4x16:1:", &lfuse__mma, true, false},
     {"32x128x32:4x8:1:", &lfuse__mma, true, false},
     {"128x32x32:4x8:1:", &lfuse__mma, true, false},
+    {"128x128x16:8x16:1:", &lfuse__mma_tf32, false, false},
+    {"64x64x16:4x8:1:", &lfuse__mma_tf32, true, false},
+    {"64x128x16:4x16:1:", &lfuse__mma_tf32, true, false},
+    {"32x128x16:4x8:1:", &lfuse__mma_tf32, true, false},
+    {"128x32x16:4x8:1:", &lfuse__mma_tf32, true, false},
     {"128x256x64:2x64:1:", &lfuse__tma, false, false},
     {"128x128x64:4x32:1:", &lfuse__tma, false, false},
     {"128x64x64:2x16:1:", &lfuse__tma, false, false},
+    {"128x256x32:2x64:1:", &lfuse__tma_tf32, false, false},
+    {"128x128x32:4x32:1:", &lfuse__tma_tf32, false, false},
+    {"128x64x32:2x16:1:", &lfuse__tma_tf32, false, false},
     {"128x256x128:2x64:1:", &lfuse__tma_fp8, false, false},
     {"128x128x128:2x32:1:", &lfuse__tma_fp8, false, false},
     {"128x64x128:2x16:1:", &lfuse__tma_fp8, false, false},
@@ -366,7 +385,8 @@ enum { UNITS = sizeof units / sizeof *units };
 /* Whether warps multiply, and not warpgroups. */
 static bool is_of_warps(int i)
 {
-    return units[i].solver == &lfuse__mma || units[i].solver == &lfuse__f32x3_mma;
+    return units[i].solver == &lfuse__mma || units[i].solver == &lfuse__mma_tf32 ||
+           units[i].solver == &lfuse__f32x3_mma;
 }
 
 /* The candidate of units[i] with so many parts. */
@@ -377,12 +397,6 @@ static lfuse__matmul_candidate unit_of(int i, int parts)
     snprintf(name, sizeof name, "%s%d%s", units[i].name, parts, units[i].solver->splits_operands ? ":2" : "");
     ck_assert(lfuse__matmul_candidate_parse(name, &t));
     return t;
-}
-
-/* Operands of f32 are split. */
-static lfuse_precision precision_of(lfuse_type type)
-{
-    return type == LFUSE_F32 ? LFUSE_PRECISION_F32X3 : LFUSE_PRECISION_FULL;
 }
 
 /* What units[i] is for: the device as it is, or as one with little local memory. */
@@ -415,26 +429,33 @@ static bool is_of_bytes(const lfuse__solver *solver)
     return solver == &lfuse__tma_fp8 || solver == &lfuse__fp8_packed;
 }
 
-/*
- * Of operands of 8 bits, every second B has the other type; lines run along k where tensor maps are to copy them, else
- * all ways by turns but for that one.
- */
-static void class_of_unit(problem *p, const lfuse__solver *solver, lfuse_type type, int turn, ending end)
+/* Whether the first size is tried of every shape. */
+static bool is_always_tried(const lfuse__solver *solver)
 {
-    const bool along = solver == &lfuse__tma_fp8, others = solver == &lfuse__fp8_packed;
+    return is_of_bytes(solver) || solver == &lfuse__tma_tf32;
+}
+
+/*
+ * Of operands of 8 bits, every second B has the other type. Lines run along k where tensor maps are to copy them, and
+ * elements have not 16 bits; else all ways by turns, of bytes but for that one.
+ */
+static void class_of_unit(problem *p, const lfuse__solver *solver, lfuse_type type, lfuse_precision precision, int turn,
+                          ending end)
+{
+    const bool along = solver == &lfuse__tma_fp8 || solver == &lfuse__tma_tf32, others = solver == &lfuse__fp8_packed;
     const int way = others && (turn & 3) == 2 ? 0 : turn & 3;
     class_of(p, type, !along && way & 1, along || way >> 1 & 1, end);
     if (is_of_bytes(solver) && turn & 1) p->s.k.operands[B].type = type == LFUSE_E4M3 ? LFUSE_E5M2 : LFUSE_E4M3;
-    p->s.k.product.precision = precision_of(type);
+    p->s.k.product.precision = precision;
 }
 
-void case_units(rig *r, lfuse_type type)
+void case_units(rig *r, lfuse_type type, lfuse_precision precision)
 {
     static const int64_t sizes[][3] = {{136, 264, 392}, {131, 97, 75}, {40, 72, 80}, {33, 264, 0}};
     enum { SIZES = sizeof sizes / sizeof *sizes };
     /* A warpgroup that did not wait for the other one would take stages of the ring as they were two turns before. */
     static const int64_t turns[] = {136, 136, 776};
-    const lfuse__matmul_desc desc = {.types = {type, type}, .result = type, .precision = precision_of(type)};
+    const lfuse__matmul_desc desc = {.types = {type, type}, .result = type, .precision = precision};
     const lfuse__facts facts = r->facts;
     int turn = type == LFUSE_F16 ? 0 : 1;
     if (!r->facts.tensor_cores) return;
@@ -449,16 +470,17 @@ void case_units(rig *r, lfuse_type type)
             problem p;
             if ((parts && !units[i].splits) || !has_unit(&facts, i, &desc)) continue;
             if (!test_all() && turn % 5 && !staged &&
-                (at || (units[i].solver == &lfuse__tma ? type != LFUSE_BF16 : !is_of_bytes(units[i].solver))))
+                (at || (units[i].solver == &lfuse__tma ? type != LFUSE_BF16 : !is_always_tried(units[i].solver))))
                 continue;
             const lfuse__matmul_candidate t = unit_of(i, (int)parts);
-            class_of_unit(&p, units[i].solver, type, turn, staged ? LONG : (ending)(turn / 2 % ENDINGS));
+            class_of_unit(&p, units[i].solver, type, precision, turn, staged ? LONG : (ending)(turn / 2 % ENDINGS));
             r->facts = facts_of_unit(&facts, i);
             p.s.k.product.batched = is_batched(r, i, &desc, at);
             /* Odd sizes too of what has been chosen for even ones, whose addresses, and strides, may not be. */
             OK(choose_named(&r->facts, (int64_t[]){z[0], z[1], lfuse__ceil_div(z[2], 16) * 16, PRODUCTS}, &t, &p.s.k));
             ck_assert_ptr_eq(p.s.k.product.solver, units[i].solver);
-            const bool ahead = units[i].solver == &lfuse__tma && lfuse__pipeline_is_pingpong(&p.s.k.product) && at == 0;
+            const bool ahead = at == 0 && lfuse__pipeline_is_pingpong(&p.s.k.product) &&
+                               (units[i].solver == &lfuse__tma || units[i].solver == &lfuse__tma_tf32);
             if (ahead) z = turns;
             sizes_of(&p, z[0], z[1], ahead ? z[2] : k, quick ? (int)(chunk - k % chunk) : 1, at % 3 == 0 ? chunk : 0);
             if (p.s.k.product.batched) batch_of(&p, PRODUCTS, quick ? chunk : 3);
@@ -504,14 +526,17 @@ static void unit_emit(lfuse__strbuf *out, const lfuse__facts *device, int i, int
 {
     const lfuse__facts own = facts_of_unit(device, i), *const facts = &own;
     const lfuse_type narrow = is_of_bytes(units[i].solver) ? LFUSE_E4M3 : i & 1 ? LFUSE_BF16 : LFUSE_F16;
-    const lfuse_type type = units[i].solver->splits_operands ? LFUSE_F32 : narrow;
-    const lfuse__matmul_desc desc = {.types = {type, type}, .result = type, .precision = precision_of(type)};
+    const lfuse_type type = units[i].solver->splits_operands || units[i].solver->tf32 ? LFUSE_F32 : narrow;
+    const lfuse_precision precision = units[i].solver->splits_operands ? LFUSE_PRECISION_F32X3
+                                      : units[i].solver->tf32          ? LFUSE_PRECISION_TF32
+                                                                       : LFUSE_PRECISION_FULL;
+    const lfuse__matmul_desc desc = {.types = {type, type}, .result = type, .precision = precision};
     char name[LFUSE__MATMUL_CANDIDATE_NAME];
     const lfuse__matmul_candidate t = unit_of(i, parts);
     problem p;
     if (!has_unit(device, i, &desc)) return;
     if (facts->wgmma && is_of_warps(i) && !test_all()) return; /* as for architectures without */
-    class_of_unit(&p, units[i].solver, type, ((i + parts) & 1) | (i & 2), (ending)((i + parts) % ENDINGS));
+    class_of_unit(&p, units[i].solver, type, precision, ((i + parts) & 1) | (i & 2), (ending)((i + parts) % ENDINGS));
     p.s.k.product.frozen[LFUSE__PRODUCT_B] = i & 1; /* of solvers that keep something, one shape with and one without */
     OK(choose_named(facts, (int64_t[]){512, 512, 512}, &t, &p.s.k));
     for (p.s.k.product.phase = 0; p.s.k.product.phase < lfuse__product_phases(&p.s.k); p.s.k.product.phase++) {

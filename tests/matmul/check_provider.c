@@ -165,20 +165,27 @@ TEST(bounds_of_several_sizes)
     }
 }
 
-/* Of narrow types the library's own kernels are asked where an epilogue is left to them. */
-TEST(epilogues_of_narrow_types)
+/* Where vendors have tensor cores for the operands, the library's own kernels are asked where an epilogue is left to them. */
+TEST(epilogues_beside_tensor_cores)
 {
-    static const struct { lfuse_type type; lfuse__products products; lfuse__computes computes; } cases[] = {
-        { LFUSE_F16, LFUSE__PRODUCTS_TUNED, LFUSE__COMPUTES_EPILOGUE },
-        { LFUSE_BF16, LFUSE__PRODUCTS_TUNED, LFUSE__COMPUTES_EPILOGUE },
-        { LFUSE_F16, LFUSE__PRODUCTS_PORTABLE, LFUSE__COMPUTES_NATIVE },
-        { LFUSE_F32, LFUSE__PRODUCTS_TUNED, LFUSE__COMPUTES_VENDOR },
-        { LFUSE_F64, LFUSE__PRODUCTS_TUNED, LFUSE__COMPUTES_VENDOR },
+    static const struct {
+        lfuse_type type;
+        lfuse_precision precision;
+        lfuse__products products;
+        lfuse__computes computes;
+    } cases[] = {
+        { LFUSE_F16, LFUSE_PRECISION_FULL, LFUSE__PRODUCTS_TUNED, LFUSE__COMPUTES_EPILOGUE },
+        { LFUSE_BF16, LFUSE_PRECISION_FULL, LFUSE__PRODUCTS_TUNED, LFUSE__COMPUTES_EPILOGUE },
+        { LFUSE_F16, LFUSE_PRECISION_FULL, LFUSE__PRODUCTS_PORTABLE, LFUSE__COMPUTES_NATIVE },
+        { LFUSE_F32, LFUSE_PRECISION_FULL, LFUSE__PRODUCTS_TUNED, LFUSE__COMPUTES_VENDOR },
+        { LFUSE_F32, LFUSE_PRECISION_TF32, LFUSE__PRODUCTS_TUNED, LFUSE__COMPUTES_EPILOGUE },
+        { LFUSE_F64, LFUSE_PRECISION_FULL, LFUSE__PRODUCTS_TUNED, LFUSE__COMPUTES_VENDOR },
     };
     const lfuse__matmul_sizes sizes = { 4096, 4096, 4096, 1 };
 
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        const lfuse__matmul_desc desc = { .types = { cases[i].type, cases[i].type }, .low = sizes, .high = sizes };
+        const lfuse__matmul_desc desc = { .types = { cases[i].type, cases[i].type },
+                                          .precision = cases[i].precision, .low = sizes, .high = sizes };
         gpu(cases[i].products);
         ck_assert_msg(lfuse__products_advice.provider(&rig_facts, &desc) == cases[i].computes, "case %zu", i);
     }
@@ -199,14 +206,15 @@ TEST(takers)
         { { .types = { LFUSE_F16, LFUSE_F32 }, .result = LFUSE_F32 }, "simt skinny cpu vendor " },
         { { .types = { LFUSE_F16, LFUSE_F16 }, .result = LFUSE_F16, .batched = true }, "simt mma skinny cpu vendor " },
         { { .types = { LFUSE_F16, LFUSE_F16 }, .result = LFUSE_F16, .list = true }, "simt cpu " },
-        { { .types = { LFUSE_F32, LFUSE_F32 }, .result = LFUSE_F32, .precision = LFUSE_PRECISION_TF32 }, "vendor " },
+        { { .types = { LFUSE_F32, LFUSE_F32 }, .result = LFUSE_F32, .precision = LFUSE_PRECISION_TF32 },
+          "mma_tf32 vendor " },
         { { .types = { LFUSE_F16, LFUSE_F16 }, .result = LFUSE_F16, .prologue = true }, "skinny cpu vendor strassen " },
         { { .types = { LFUSE_F16, LFUSE_F16 }, .result = LFUSE_F16, .column_sums = true }, "simt mma " },
         { { .types = { LFUSE_F32, LFUSE_F32 }, .result = LFUSE_F32, .prepared = true }, "simt skinny cpu vendor mlp " },
     };
 
     gpu(LFUSE__PRODUCTS_TUNED);
-    rig_facts.tensor_cores = true;
+    rig_facts.tensor_cores = rig_facts.products_tf32 = true;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         lfuse__matmul_desc desc = cases[i].desc;
         char found[80] = "";
@@ -233,7 +241,8 @@ TEST(beside_an_unknown_makers_library)
     rig_facts.vendor = 0;
     for (i = 0; i < sizeof cases / sizeof *cases; i++) {
         const lfuse__matmul_sizes sizes = { cases[i].m, cases[i].n, cases[i].k, 1 };
-        ck_assert_msg(lfuse__vendor_is_faster(&rig_facts, LFUSE_F32, &sizes) == cases[i].vendor, "case %d", (int)i);
+        ck_assert_msg(lfuse__vendor_is_faster(&rig_facts, LFUSE_F32, LFUSE_PRECISION_FULL, &sizes) == cases[i].vendor,
+                      "case %d", (int)i);
     }
 }
 

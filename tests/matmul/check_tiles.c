@@ -654,6 +654,30 @@ TEST(warpgroups_of_any_size)
     ck_assert_int_eq(of_each[0], -1);
 }
 
+/* In tf32 maps copy lines of whole chunks along k; all other products, of whatever sizes, are multiplied by warps. */
+TEST(maps_of_tf32)
+{
+    const int64_t extents[] = {4096, 2048, 8192}, odd[] = {4096, 2048, 8190}, one[] = {1, 1, 3};
+    lfuse__facts facts = facts_of(LFUSE__PRODUCTS_TUNED);
+    lfuse__kernel_class c;
+    facts.tensor_cores = facts.wgmma = true;
+    facts.dynamic_local_bytes = 226 * 1024, facts.tensor_map = some_map;
+    for (int way = 0; way < 8; way++) {
+        const bool along = way == 2;
+        facts.wgmma = way < 4;
+        class_of(&c, LFUSE_F32);
+        c.product.precision = LFUSE_PRECISION_TF32;
+        c.product.ta = way & 1, c.product.tb = way >> 1 & 1;
+        OK(choose(&facts, extents, false, &c));
+        ck_assert_ptr_eq(c.product.solver, along ? &lfuse__tma_tf32 : &lfuse__mma_tf32);
+        if (along) ck_assert_uint_le(lfuse__family_local_bytes(&c), facts.dynamic_local_bytes - 256);
+        OK(choose(&facts, odd, false, &c));
+        ck_assert_ptr_eq(c.product.solver, &lfuse__mma_tf32);
+        OK(choose(&facts, one, false, &c));
+        ck_assert_ptr_eq(c.product.solver, &lfuse__mma_tf32);
+    }
+}
+
 /* Operands of 8 bits, of both types: lines of whole chunks along k are copied by maps; others are packed before. */
 TEST(maps_of_bytes)
 {

@@ -67,7 +67,7 @@ TEST(operands_that_are_rounded)
 
 TEST(tf32_by_the_vendor)
 {
-    rig_facts.info.tf32 = 1;
+    rig_facts.products_tf32 = true;
     rig_facts.products = LFUSE__PRODUCTS_TUNED;
     product(LFUSE_F32, LFUSE_F32, LFUSE_TYPE_NONE, LFUSE_PRECISION_TF32);
     rig_expect("(gemm 4 x 16 x 8 in tf32 acc)");
@@ -84,16 +84,27 @@ static void refused(lfuse_provider provider, const char *words)
     ck_assert_ptr_null(none);
 }
 
+/* By the library's own kernels, unless the vendor's are asked for. */
+TEST(tf32_on_tensor_cores)
+{
+    rig_facts.vector_lanes = false, rig_facts.simd = 32;
+    rig_facts.info.local_bytes = 48 * 1024, rig_facts.info.max_group = 1024;
+    rig_facts.tensor_cores = true;
+    product(LFUSE_F32, LFUSE_F32, LFUSE_TYPE_NONE, LFUSE_PRECISION_TF32);
+    rig_expect("(gemm 4 x 16 x 8 in tf32 acc)");
+    refused(LFUSE_PROVIDER_VENDOR, "value 2 of the graph is a product in tf32, which");
+}
+
 TEST(tf32_refused)
 {
     product(LFUSE_F32, LFUSE_F32, LFUSE_TYPE_NONE, LFUSE_PRECISION_TF32);
-    rig_facts.info.tf32 = 1;
+    rig_facts.products_tf32 = true;
     rig_facts.products = LFUSE__PRODUCTS_TUNED;
     refused(LFUSE_PROVIDER_NATIVE, "value 2 of the graph is a product in tf32; the library's own");
-    rig_facts.info.tf32 = 0;
+    rig_facts.products_tf32 = false;
     refused(LFUSE_PROVIDER_DEFAULT, "value 2 of the graph is a product in tf32, which");
     refused(LFUSE_PROVIDER_VENDOR, "does not have");
-    rig_facts.info.tf32 = 1;
+    rig_facts.products_tf32 = true;
     rig_facts.products = LFUSE__PRODUCTS_NONE;
     refused(LFUSE_PROVIDER_DEFAULT, "its products: ");
 }
@@ -102,7 +113,7 @@ TEST(tf32_refused)
 TEST(none_by_strassen)
 {
     rig_strassen = LFUSE_STRASSEN_ONE;
-    rig_facts.info.tf32 = 1;
+    rig_facts.products_tf32 = true;
     rig_facts.products = LFUSE__PRODUCTS_TUNED;
     product(LFUSE_F32, LFUSE_F32, LFUSE_TYPE_NONE, LFUSE_PRECISION_TF32);
     rig_make(0);

@@ -103,6 +103,29 @@ TEST(tf32_where_it_is_asked_for)
     ck_assert_float_eq(values(tf32)[31], 1);
 }
 
+/* By the library's own kernels, where no vendor has it: operands are rounded to nearest, and not cut. */
+TEST(tf32_on_tensor_cores)
+{
+    const float fine = 1 - 0x1p-13f;
+
+    lfuse__stub.addresses = lfuse__stub.gpu = lfuse__stub.tensor_cores = true;
+    lfuse__stub.vector_lanes = false;
+    lfuse__stub.simd = 32, lfuse__stub.max_group = 1024;
+    reopen_device();
+    lfuse_value a = lfuse_input(g, "a", F32(2, 4)), b = lfuse_input(g, "b", F32(4, 16));
+    lfuse_output(g, "y", lfuse_gelu(lfuse_matmul_as(a, b, LFUSE_F32, LFUSE_PRECISION_TF32)));
+    lfuse_output(g, "full", lfuse_matmul(a, b));
+    lfuse_tensor *ta = ramp(SHAPE(2, 4), fine, 0), *tb = ramp(SHAPE(4, 16), fine, 0);
+    lfuse_tensor *y = tensor(SHAPE(2, 16)), *full = tensor(SHAPE(2, 16));
+    lfuse_plan *plan = plan_with(0);
+    ck_assert_msg(strstr(lfuse_plan_text(plan), "in tf32 (gelu acc)"), "%s", lfuse_plan_text(plan));
+    const uint64_t before = launches();
+    RUN(plan, stream, BIND("a", ta), BIND("b", tb), BIND("y", y), BIND("full", full));
+    ck_assert_uint_eq(launches() - before, 2);
+    ck_assert_float_eq_tol(values(y)[31], (float)(2 + 2 * erf(4 * 0.70710678118654752)), 1e-6f);
+    ck_assert_float_ne(values(full)[31], 4);
+}
+
 static void refused(lfuse_precision precision)
 {
     const lfuse_plan_options o = { .precision = precision };

@@ -207,7 +207,8 @@ static void state_facts(int index, lfuse__facts *facts)
     info->svm_concurrent = s->svm && s->svm_concurrent;
     info->exact = s->exact;
     info->native_graph = s->native_graph;
-    info->tf32 = s->tf32;
+    info->tf32 = s->tf32 || s->tensor_cores;
+    facts->products_tf32 = s->tf32;
     snprintf(facts->arch, sizeof facts->arch, "host");
     facts->products = s->tuned ? LFUSE__PRODUCTS_TUNED : LFUSE__PRODUCTS_PORTABLE;
     if (s->tuned) facts->vendor = LFUSE__VENDOR_NVIDIA, facts->generation = 90;

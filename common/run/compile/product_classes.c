@@ -81,15 +81,15 @@ bool lfuse__product_sized(const lfuse__plan_body *plan, const lfuse__step *step)
  * Whether nothing new comes behind MOST: another one computes all larger products (where the open side is the longer
  * one, the rule has but one end), or there are more of the same.
  */
-static bool ends(const lfuse__facts *facts, const sides *s, bool others, lfuse_type type)
+static bool ends(const lfuse__facts *facts, const sides *s, bool others, const lfuse__kernel_class *k)
 {
     int64_t size[SIDES];
 
     if (s->last == BATCH) return true;
     memcpy(size, s->low, sizeof size);
     size[s->last] = MOST;
-    return others && lfuse__vendor_is_faster(facts, type, &(lfuse__matmul_sizes){ size[0], size[1], size[2],
-                                                                                  size[BATCH] });
+    return others && lfuse__vendor_is_faster(facts, k->operands[LFUSE__PRODUCT_A].type, k->product.precision,
+                                             &(lfuse__matmul_sizes){ size[0], size[1], size[2], size[BATCH] });
 }
 
 /* Of all classes those that some size is given. */
@@ -106,7 +106,7 @@ static int that_occur(const lfuse__facts *facts, const lfuse__step *step, const 
     lfuse__saved_error before;
     int i, kept = 0;
 
-    if (high > MOST && !ends(facts, s, others, classes[0].operands[LFUSE__PRODUCT_A].type)) return count;
+    if (high > MOST && !ends(facts, s, others, &classes[0])) return count;
     lfuse__error_save(&before);
     memcpy(size, s->low, sizeof size);
     for (; *open <= end; *open = *open < EVERY || *open % STEP == 0 ? *open + 1 : *open / STEP * STEP + STEP) {
