@@ -9,7 +9,8 @@
 enum {
     MOST_VECTORS = 8, FEW_VECTORS = 4, /* of each work-item, that go through the epilogue together; of small tiles */
     TEAM = 32, TEAM_ROWS = 8,         /* work-items that exchange sums; rows that they have together */
-    LONG = 12,                        /* a body of more operations than these pauses in its epilogue (PACED) */
+    LONG = 12,                        /* a body of more operations than these pauses in its epilogue (PACED), and two
+                                         warpgroups share the last one (SHARED) */
     PAUSES = 200,                     /* nanoseconds of all its passes for each k-tile */
     MOST_PARTS = 16,                  /* places of the text that a solver fills in, and the epilogue */
     UNIT = 8,                         /* a work-item has a multiple of so many registers */
@@ -137,6 +138,12 @@ static void put_sums(const lfuse__tiles *t, int indent)
                width_of(t->p), across, t->vector);
 }
 
+/* Whether the body takes so long that products beside it are delayed, and that the last one is worth sharing. */
+static bool is_long(const lfuse__tiles *t)
+{
+    return lfuse__pipeline_is_pingpong(t->p) && lfuse__product_work(t->t.k) > LONG;
+}
+
 /* Parts of text/gemm_pipeline_end.k. */
 enum { LOADS, BODIES, LOADS_OF_WHOLE, BODIES_OF_WHOLE };
 
@@ -160,7 +167,7 @@ static void put_end(const void *context, int which, int indent)
     const int passes = p->item_rows * p->item_columns * 4 / width_of(p), work = (int)lfuse__product_work(t->t.k);
     const lfuse__parameter own[] = {
         {"WIDTH", .number = width_of(p)}, {"SIDES", .number = p->columns / width_of(p)},
-        {"PACED", .number = lfuse__pipeline_is_pingpong(p) && work > LONG}, {"NS", .number = PAUSES / passes},
+        {"PACED", .number = is_long(t)}, {"SHARED", .number = is_long(t)}, {"NS", .number = PAUSES / passes},
         {"WORK", .number = work}, {"PASSES", .number = passes}, {NULL},
     };
 
@@ -183,6 +190,7 @@ void lfuse__put_pipeline(const lfuse__tiles *t, const char *name, bool running, 
         {"BLOCKS", .number = p->occupancy},
         {"WARPGROUPS", .number = pingpong ? 1 : lfuse__pipeline_multiplying(p) / LFUSE__WARPGROUP},
         {"BYTES", .number = (int)lfuse__pipeline_bytes(p)}, {"PINGPONG", .number = pingpong},
+        {"SHARED", .number = is_long(t)},
         {"GROUP_A", .number = LFUSE__WGMMA_ROWS * p->depth * lfuse__mma_bytes(p)},
         {"DESCRIPTOR_A", .word = descriptor_a.text}, {"DESCRIPTOR_B", .word = descriptor_b.text},
         {"RUNNING", .number = running}, {"SLOW", .number = slow}, {"FEW", .number = few},

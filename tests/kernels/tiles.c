@@ -424,6 +424,14 @@ static bool is_batched(const rig *r, int i, const lfuse__matmul_desc *desc, int 
     return at % 2 == 0 && (at / 4 + i) % 2 == 0 && !lfuse__solver_declines(units[i].solver, &r->facts, &batched);
 }
 
+/* Whether warpgroups have tiles of their own, by turns. */
+static bool is_pingpong(int i)
+{
+    const lfuse__matmul_candidate t = unit_of(i, 0);
+    return (units[i].solver == &lfuse__tma || units[i].solver == &lfuse__tma_tf32) &&
+           t.rows / t.item_rows * (t.columns / t.item_columns) == LFUSE__WARPGROUP;
+}
+
 static bool is_of_bytes(const lfuse__solver *solver)
 {
     return solver == &lfuse__tma_fp8 || solver == &lfuse__fp8_packed;
@@ -467,20 +475,22 @@ void case_units(rig *r, lfuse_type type, lfuse_precision precision)
             const int64_t k = quick && chunk == 16 ? lfuse__ceil_div(z[2], chunk) * chunk : z[2];
             /* A long epilogue of several tiles, with the operands of the next one on their way. */
             const bool staged = units[i].little && at == 0;
+            /* One that warpgroups share. */
+            const bool ahead = is_pingpong(i) && at == 0;
             problem p;
             if ((parts && !units[i].splits) || !has_unit(&facts, i, &desc)) continue;
-            if (!test_all() && turn % 5 && !staged &&
+            if (!test_all() && turn % 5 && !staged && !ahead &&
                 (at || (units[i].solver == &lfuse__tma ? type != LFUSE_BF16 : !is_always_tried(units[i].solver))))
                 continue;
             const lfuse__matmul_candidate t = unit_of(i, (int)parts);
-            class_of_unit(&p, units[i].solver, type, precision, turn, staged ? LONG : (ending)(turn / 2 % ENDINGS));
+            class_of_unit(&p, units[i].solver, type, precision, turn,
+                          staged || ahead ? LONG : (ending)(turn / 2 % ENDINGS));
             r->facts = facts_of_unit(&facts, i);
             p.s.k.product.batched = is_batched(r, i, &desc, at);
             /* Odd sizes too of what has been chosen for even ones, whose addresses, and strides, may not be. */
             OK(choose_named(&r->facts, (int64_t[]){z[0], z[1], lfuse__ceil_div(z[2], 16) * 16, PRODUCTS}, &t, &p.s.k));
             ck_assert_ptr_eq(p.s.k.product.solver, units[i].solver);
-            const bool ahead = at == 0 && lfuse__pipeline_is_pingpong(&p.s.k.product) &&
-                               (units[i].solver == &lfuse__tma || units[i].solver == &lfuse__tma_tf32);
+            ck_assert(!ahead || lfuse__pipeline_is_pingpong(&p.s.k.product));
             if (ahead) z = turns;
             sizes_of(&p, z[0], z[1], ahead ? z[2] : k, quick ? (int)(chunk - k % chunk) : 1, at % 3 == 0 ? chunk : 0);
             if (p.s.k.product.batched) batch_of(&p, PRODUCTS, quick ? chunk : 3);

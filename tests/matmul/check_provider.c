@@ -165,7 +165,7 @@ TEST(bounds_of_several_sizes)
     }
 }
 
-/* Where vendors have tensor cores for the operands, the library's own kernels are asked where an epilogue is left to them. */
+/* Where vendors have tensor cores for the operands, the library's own kernels compute what vendors leave to them. */
 TEST(epilogues_beside_tensor_cores)
 {
     static const struct {
