@@ -214,7 +214,14 @@ void rig_product(rig *r, const lfuse__kernel_class *k, const lfuse__geometry *g,
                  const char *what)
 {
     lfuse__bprogram *program = rig_product_program(r, k, what);
+    const size_t first = (size_t)g->offsets[LFUSE__PRODUCT_SUM], bytes = (size_t)lfuse__product_kept(k, &r->facts, g);
+    unsigned char *kept = rig_memory(first + bytes, 0xff);
+    if (bytes) {
+        buffers[LFUSE__PRODUCT_SUM] = (rig_buffer){kept, first + bytes, true};
+        rig_prepare_product(r, program, k, g, buffers, what);
+    }
     rig_run_product(r, program, k, g, buffers, times, what);
+    free(kept);
     r->backend->program_destroy(program);
 }
 

@@ -39,6 +39,7 @@ lfuse_status rig_launch_product(rig *r, lfuse__bprogram *program, const char *ke
 /*
  * All phases of a run of a product over these operands, so many times. Its workspace goes behind them, where `buffers`
  * has room for one more; it holds NaN before the first launch but for the tickets, which are 0 before and after.
+ * What the class keeps of an operand is prepared before.
  */
 void rig_product(rig *r, const lfuse__kernel_class *k, const lfuse__geometry *g, rig_buffer *buffers, int times,
                  const char *what);

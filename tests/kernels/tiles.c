@@ -487,6 +487,7 @@ void case_units(rig *r, lfuse_type type, lfuse_precision precision)
                           staged || ahead ? LONG : (ending)(turn / 2 % ENDINGS));
             r->facts = facts_of_unit(&facts, i);
             p.s.k.product.batched = is_batched(r, i, &desc, at);
+            p.s.k.product.frozen[i & 1] = is_of_bytes(units[i].solver) && at % 4 == 0;
             /* Odd sizes too of what has been chosen for even ones, whose addresses, and strides, may not be. */
             OK(choose_named(&r->facts, (int64_t[]){z[0], z[1], lfuse__ceil_div(z[2], 16) * 16, PRODUCTS}, &t, &p.s.k));
             ck_assert_ptr_eq(p.s.k.product.solver, units[i].solver);

@@ -711,6 +711,12 @@ TEST(maps_of_bytes)
         }
         ck_assert_msg((by_maps > 0) == (along > 0) && packed > 0, "%d, %d", by_maps, packed);
     }
+    /* What is packed of a frozen operand is kept. */
+    class_of(&c, LFUSE_E4M3);
+    c.product.frozen[LFUSE__PRODUCT_B] = true;
+    OK(choose(&facts, extents, false, &c));
+    ck_assert_ptr_eq(c.product.solver, &lfuse__fp8_packed);
+    ck_assert_int_eq(c.product.kept, 1 + LFUSE__PRODUCT_B);
     class_of(&c, LFUSE_E4M3);
     c.product.tb = true;
     facts.wgmma = false;

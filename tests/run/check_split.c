@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Products of f32 from split operands, on a stub with tensor cores: what is frozen is split once, and by a refresh. */
+/* Operands that are split, or packed, before they are multiplied, on a stub with tensor cores: frozen ones once. */
 #include "common/tune/wisdom.h"
 #include "tests/run/rig.h"
 
@@ -168,6 +168,52 @@ TEST_LOOP(frozen_ones_once, 0, 2)
     LAUNCHES(LAUNCHES_OF_SPLIT, OK(lfuse_instance_refresh(in)));
     LAUNCHES(LAUNCHES_OF_RUN, OK(lfuse_instance_run(in, b, 3)));
     expect(y, _i ? of_other : of_x, _i ? of_x : of_other);
+}
+
+/* Small integers of e4m3: 1 ... 4 and their negatives. */
+static uint8_t e4m3_of(float x)
+{
+    static const uint8_t codes[] = { 0, 0x38, 0x40, 0x44, 0x48 };
+
+    return codes[(int)fabsf(x)] | (x < 0 ? 0x80 : 0);
+}
+
+static void write_bytes(lfuse_tensor *t, float (*element)(int64_t i))
+{
+    const int64_t count = lfuse_tensor_elements(t);
+    uint8_t *host = malloc((size_t)count);
+
+    ck_assert_ptr_nonnull(host);
+    for (int64_t i = 0; i < count; i++) host[i] = e4m3_of(element(i));
+    OK(lfuse_tensor_write(t, NULL, host));
+    free(host);
+}
+
+/* Of operands of 8 bits that do not lie along k the k-tiles are kept. */
+TEST(frozen_bytes_are_packed_once)
+{
+    const lfuse_plan_options o = { .provider = LFUSE_PROVIDER_NATIVE };
+    lfuse_value w = lfuse_frozen(g, "w", TYPED(LFUSE_E4M3, K, N));
+
+    lfuse_output(g, "y", lfuse_matmul_as(lfuse_input(g, "x", TYPED(LFUSE_E4M3, M, K)), w, LFUSE_F32,
+                                         LFUSE_PRECISION_FULL));
+    lfuse_tensor *x = new_tensor(dev, TYPED(LFUSE_E4M3, M, K)), *v = new_tensor(dev, TYPED(LFUSE_E4M3, K, N));
+    lfuse_tensor *y = tensor(SHAPE(M, N));
+    write_bytes(x, of_x);
+    write_bytes(v, of_w);
+    const lfuse_binding b[] = { BIND("x", x), BIND("w", v), BIND("y", y) };
+    lfuse_plan *plan = new_plan(dev, g, &o);
+    LAUNCHES(LAUNCHES_OF_SPLIT + LAUNCHES_OF_RUN, OK(lfuse_plan_run(plan, stream, b, 3)));
+    expect(y, of_x, of_w);
+    lfuse_instance *in = new_instance(plan, stream, b, 3);
+    ck_assert_uint_eq(lfuse_instance_prepared(in), (N + 127) / 128 * 128 * ((K + 127) / 128 * 128));
+    write_bytes(x, of_other);
+    write_bytes(v, of_x);
+    LAUNCHES(LAUNCHES_OF_RUN, OK(lfuse_instance_run(in, b, 3)));
+    expect(y, of_other, of_w);
+    LAUNCHES(LAUNCHES_OF_SPLIT, OK(lfuse_instance_refresh(in)));
+    LAUNCHES(LAUNCHES_OF_RUN, OK(lfuse_instance_run(in, b, 3)));
+    expect(y, of_other, of_x);
 }
 
 /* What is copied in each run, as its elements lie apart, is split in each run. */

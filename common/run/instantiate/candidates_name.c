@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/base/half.h"
 #include "common/base/hash.h"
 #include "common/run/bind/bind.h"
 #include "common/run/instantiate/candidates.h"
@@ -90,6 +91,12 @@ static int epilogue_number(const lfuse__product *p)
     return numbers[p->epilogue] + (p->inputs[LFUSE__INPUT_BIAS] > 0);
 }
 
+/* Whether solvers of such products keep what they make of a frozen operand, so that others are the fastest then. */
+static bool keeps(const lfuse__product *p)
+{
+    return p->precision == LFUSE_PRECISION_F32X3 || lfuse__is_fp8(p->type);
+}
+
 static void add_step(writer *w, const lfuse__step *s)
 {
     int i;
@@ -111,7 +118,7 @@ static void add_step(writer *w, const lfuse__step *s)
         if (s->product.inputs[i]) lfuse__strbuf_format(&w->text, " takes %d", i);
     if (s->product.wide || s->product.precision)
         lfuse__strbuf_format(&w->text, " %d %d", s->product.wide, (int)s->product.precision);
-    if (s->product.precision == LFUSE_PRECISION_F32X3 && (s->product.frozen[0] || s->product.frozen[1]))
+    if (keeps(&s->product) && (s->product.frozen[0] || s->product.frozen[1]))
         lfuse__strbuf_format(&w->text, " frozen %d %d", s->product.frozen[0], s->product.frozen[1]);
 }
 
