@@ -32,7 +32,8 @@ static const lfuse__tile_traits traits = {
 };
 
 const lfuse__solver lfuse__tma_tf32 = {
-    .name = "tma_tf32", .vendors_share = 1, .tile = &traits, .tf32 = true, .runs_on = lfuse__tiles_fit, .declines = declines,
+    .name = "tma_tf32", .vendors_share = 1, .tile = &traits, .tf32 = true, .runs_on = lfuse__tiles_fit,
+    .declines = declines,
     .candidate = lfuse__tile_candidate, .is_compiled_ahead = lfuse__tile_is_compiled_ahead, .serves = serves,
     .suits = lfuse__mma_suits, .cost = lfuse__tma_cost, .phases = 1, .tickets = lfuse__tiles_tickets,
     .workspace = lfuse__tiles_workspace, .local_bytes = lfuse__tma_local_bytes, .emit = lfuse__tiles_emit,
