@@ -32,7 +32,6 @@ AM_TESTS_ENVIRONMENT = \
 	XDG_CACHE_HOME='$(abs_builddir)/tests/cache'; export XDG_CACHE_HOME; \
 	LFUSE_CACHE_DIR='$(abs_builddir)/tests/cache/libfuse'; export LFUSE_CACHE_DIR; \
 	POCL_CACHE_DIR='$(abs_builddir)/tests/cache/pocl'; export POCL_CACHE_DIR; \
-	test -n "$${LFUSE_TEST_ALL-}" || { POCL_EXTRA_BUILD_FLAGS=-cl-opt-disable; export POCL_EXTRA_BUILD_FLAGS; }; \
 	$(MKDIR_P) -m 700 "$$XDG_CACHE_HOME" "$$LFUSE_CACHE_DIR" "$$POCL_CACHE_DIR"; \
 	CK_DEFAULT_TIMEOUT=$${CK_DEFAULT_TIMEOUT:-120}; export CK_DEFAULT_TIMEOUT; TEST_HARNESS=1; export TEST_HARNESS; \
 	top_srcdir='$(abs_top_srcdir)'; export top_srcdir; \
