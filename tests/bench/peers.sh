@@ -60,6 +60,35 @@ assert not good and [line.split(": ")[0] for line in lines] == ["w0.m", "w0.v", 
 assert all(f"{n} of {n} elements" in line for n, line in zip((576, 576, 24, 24), lines)), lines
 end
 }
+# Operands cut to the bits of tf32 are within its bound, and neither within that of f32 nor with two bits less. What gelu
+# makes of a sum that is off by its own bound is within the bound of gelu where the slope is largest, twice as far is not.
+products_judged()
+{
+    PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$top_srcdir/bench/peers python3 - <<'end'
+import numpy as np
+import problems
+
+def within(found, a, b, bias, words):
+    y, error = problems.gemm(a, b, bias, problems.parse("gemm:24x24x64" + words))
+    return np.all(np.abs(found - y) <= error)
+
+def cut(x, bits):
+    return (x.astype(np.float32).view(np.uint32) & np.uint32(2**32 - 2 ** (23 - bits))).view(np.float32).astype(float)
+
+random = np.random.default_rng(2)
+a, b = (random.uniform(0.5, 1, shape).astype(np.float32).astype(float) / 8 for shape in ((24, 64), (64, 24)))
+assert within(a @ b, a, b, None, "") and within(a @ b, a, b, None, ":tf32")
+assert within(cut(a, 10) @ cut(b, 10), a, b, None, ":tf32") and not within(cut(a, 10) @ cut(b, 10), a, b, None, "")
+assert not within(cut(a, 8) @ cut(b, 8), a, b, None, ":tf32")
+
+bias = np.sqrt(2) - a @ b
+y, error = problems.gemm(a, b, bias, problems.parse("gemm:24x24x64"))
+for name in "gelu", "gelu_tanh":
+    of = problems.ACTIVATIONS[name]
+    assert within(of(y), a, b, bias, ":" + name) and within(of(y + 0.92 * error), a, b, bias, ":" + name), name
+    assert not within(of(y + 2 * error), a, b, bias, ":" + name) and not within(y, a, b, bias, ":" + name), name
+end
+}
 
 if command -v python3 >/dev/null 2>&1; then
     for file in "$top_srcdir"/bench/peers/*.py; do
@@ -69,8 +98,10 @@ if command -v python3 >/dev/null 2>&1; then
     ok "and tells one that it does not know" unknown
     if python3 -c "import numpy" 2>/dev/null; then
         ok "plain sums are within the bounds of a step, and a missing sample is found" judged
+        ok "products in tf32 and their gelu are within bounds of their own" products_judged
     else
         skip "plain sums are within the bounds of a step" "no numpy"
+        skip "products in tf32 and their gelu are within bounds of their own" "no numpy"
     fi
 else
     skip "the peers compile" "no python3"
