@@ -530,4 +530,47 @@ TEST_LOOP(waits, 0, 2)
     lfuse__strbuf_free(&ptx);
 }
 
+/* How often the word occurs in kernel number `kernel`. */
+static int occurs(const char *ptx, int kernel, const char *word)
+{
+    char entry[32];
+    int times = 0;
+    snprintf(entry, sizeof entry, ".entry k%d(", kernel);
+    const char *at = strstr(ptx, entry);
+    ck_assert_msg(at, "no %s in the text", entry);
+    const char *end = strstr(at + 1, ".entry ");
+    for (; (at = strstr(at + 1, word)) != NULL && (!end || at < end);) times++;
+    return times;
+}
+
+TEST_CASE("activations")
+
+/* What products have as epilogues divides by no instruction, and has no more branches and calls than neg has. */
+TEST(activations)
+{
+    static const int ops[] = {LFUSE__OP_neg, LFUSE__OP_sigmoid, LFUSE__OP_gelu, LFUSE__OP_gelu_tanh,
+                              LFUSE__OP_gelu_quick, LFUSE__OP_silu, LFUSE__OP_softplus, LFUSE__OP_logsigmoid,
+                              LFUSE__OP_mish, LFUSE__OP_elu, LFUSE__OP_selu, LFUSE__OP_selu_with, LFUSE__OP_tanh,
+                              LFUSE__OP_expm1, LFUSE__OP_erfc, LFUSE__OP_hardsigmoid, LFUSE__OP_hardswish};
+    static const char *const words[] = {"bra", "call", "div."};
+    enum { OPS = sizeof ops / sizeof *ops };
+    writer w = {.text = LFUSE__STRBUF_INIT, .facts = facts_items(true)};
+    lfuse__strbuf ptx = LFUSE__STRBUF_INIT;
+    for (int i = 0; i < OPS; i++) {
+        sample s;
+        sample_many(&s, 1, ops + i, LFUSE_F32);
+        sample_narrow(&s);
+        OK(lfuse__family_pointwise.emit(&w.text, next_name(&w), &s.k, &w.facts));
+    }
+    const bool done = compile(&w, "compute_90", &ptx);
+    lfuse__strbuf_free(&w.text);
+    if (!done) TEST_SKIP("%s", lfuse__error_message());
+    for (int i = 1; i < OPS; i++)
+        for (size_t j = 0; j < sizeof words / sizeof *words; j++)
+            ck_assert_msg(occurs(ptx.data, i, words[j]) == occurs(ptx.data, 0, words[j]), "%s has %d %s, not %d",
+                          lfuse__ops[ops[i]].name, occurs(ptx.data, i, words[j]), words[j],
+                          occurs(ptx.data, 0, words[j]));
+    lfuse__strbuf_free(&ptx);
+}
+
 TEST_SUITE("kernels by NVRTC", CK_NOFORK)
