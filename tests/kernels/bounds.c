@@ -175,7 +175,8 @@ void case_halves(rig *r)
         {.count = 5, .ops = {LFUSE__OP_expm1, LFUSE__OP_tanh, LFUSE__OP_sigmoid, LFUSE__OP_gelu, LFUSE__OP_gelu_tanh}},
         {.count = 5, .ops = {LFUSE__OP_gelu_quick, LFUSE__OP_silu, LFUSE__OP_softplus, LFUSE__OP_logsigmoid,
                              LFUSE__OP_mish}},
-        {.count = 4, .ops = {LFUSE__OP_softsign, LFUSE__OP_selu, LFUSE__OP_hardsigmoid, LFUSE__OP_hardswish}}};
+        {.count = 5, .ops = {LFUSE__OP_erfc, LFUSE__OP_softsign, LFUSE__OP_selu, LFUSE__OP_hardsigmoid,
+                             LFUSE__OP_hardswish}}};
     enum { BUNCHES = sizeof bunches / sizeof *bunches };
     lfuse__bprogram *program = bunches_build(r, BUNCHES, bunches, LFUSE_F32);
     draw(&bunches[0], LFUSE_F32); /* what operators of one argument do not read */
