@@ -13,6 +13,8 @@ enum {
     LARGE_ARGUMENT_CAPABILITY = 70,
     TF32_CAPABILITY = 80,
     TENSOR_CORES_CAPABILITY = 80, /* mma of 16 x 8 x 16, cp.async */
+    MMA_FP8_CAPABILITY = 89,
+    MMA_FP8_VERSION = 12040, /* PTX 8.4 */
     LARGE_ARGUMENT_VERSION = 12010,
     OVERLAP_CAPABILITY = 90,
     RESIDENT_VERSION = 12000, /* older drivers do not capture such launches as kernels of a graph */
@@ -135,6 +137,7 @@ static void state_launches(const numbers *n, lfuse__cu_device *device)
     f->simd = WARP;
     f->steps = true;
     f->tensor_cores = device->capability >= TENSOR_CORES_CAPABILITY;
+    f->mma_fp8 = device->capability >= MMA_FP8_CAPABILITY && lfuse__cu_compiler.version >= MMA_FP8_VERSION;
     f->wgmma = !strcmp(f->arch, "sm_90a");
     if (n->dynamic > LFUSE__CU_TILE_ALIGNMENT) f->dynamic_local_bytes = (uint64_t)n->dynamic - LFUSE__CU_TILE_ALIGNMENT;
     if (f->wgmma && lfuse__cu.TensorMapEncodeTiled != NULL) f->tensor_map = lfuse__cu_tensor_map;

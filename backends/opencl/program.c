@@ -39,6 +39,11 @@ static bool compiles(lfuse__bdevice *dev, const char *source)
     "{%8, %9}, {%0, %1, %2, %3};\" : \"+f\"(c[0]), \"+f\"(c[1]), \"+f\"(c[2]), \"+f\"(c[3]) : \"r\"(a[0]), "           \
     "\"r\"(a[1]), \"r\"(a[2]), \"r\"(a[3]), \"r\"(a[0]), \"r\"(a[1]));\n"                                              \
     "x[0] = c[0] + c[1] + c[2] + c[3];\n"
+#define MMA_FP8                                                                                                        \
+    "__asm__ volatile(\"mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e5m2.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "      \
+    "{%8, %9}, {%0, %1, %2, %3};\" : \"+f\"(c[0]), \"+f\"(c[1]), \"+f\"(c[2]), \"+f\"(c[3]) : \"r\"(a[0]), "           \
+    "\"r\"(a[1]), \"r\"(a[2]), \"r\"(a[3]), \"r\"(a[0]), \"r\"(a[1]));\n"                                              \
+    "x[1] = c[0] + c[1] + c[2] + c[3];\n"
 #define PROBE(body) "__kernel void probe(__global float *x)\n{\n    float y;\n" body "    x[0] += y;\n}\n"
 
 /* Whether the driver builds PTX for sm_90a, on devices that run it: no others of the maker do, older or newer. */
@@ -61,18 +66,27 @@ static void probe_wgmma(lfuse__bdevice *dev)
     lfuse__error_restore(&saved);
 }
 
+/* Whether the driver's compiler has the instructions of tensor cores. Where it has those of 8 bits, it has all. */
+static void probe_tensor_cores(lfuse__bdevice *dev)
+{
+    enum { GENERATION = 80, FP8_GENERATION = 89 };
+    lfuse__facts *f = &dev->device.facts;
+
+    f->mma_fp8 = f->generation >= FP8_GENERATION && compiles(dev, PROBE(SHUFFLE TENSOR_CORES MMA_FP8));
+    f->tensor_cores = f->mma_fp8 || (f->generation >= GENERATION && compiles(dev, PROBE(SHUFFLE TENSOR_CORES)));
+}
+
 /*
  * NVIDIA's OpenCL has no sub-groups; shuffles are reached through inline PTX, which must never come before another
  * vendor's compiler (PoCL's ends the process); so are tensor cores.
  */
 void lfuse__cl_probe_compiler(lfuse__bdevice *dev)
 {
-    enum { TENSOR_CORES_CAPABILITY = 8 };
     lfuse__cl_device *d = &dev->device;
     size_t length = strlen(d->options);
 
     if (!d->nvidia || d->facts.simd != 32) return;
-    d->facts.tensor_cores = d->capability >= TENSOR_CORES_CAPABILITY && compiles(dev, PROBE(SHUFFLE TENSOR_CORES));
+    probe_tensor_cores(dev);
     d->facts.info.tf32 = d->facts.tensor_cores;
     probe_wgmma(dev);
     if (d->facts.tensor_cores || compiles(dev, PROBE(SHUFFLE)))

@@ -61,6 +61,7 @@ typedef struct lfuse__facts {
     double copy_rate;       /* copies in memory, bytes read and written a second */
     bool tensor_cores;      /* tensor cores, for products of f16, bf16 and tf32 by teams of 32, and copies into local
                                memory that nobody waits for: backends/nvidia.k has LOAD_FRAGMENTS, MMA, ASYNC_COPY16 */
+    bool mma_fp8;           /* these also of e4m3 and e5m2: backends/nvidia.k has MMA_e4m3_e4m3 */
     bool wgmma;             /* tensor cores, for products by four teams of 32 together, that read their operands from
                                local memory: backends/nvidia.k has WGMMA */
     /*

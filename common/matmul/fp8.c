@@ -10,13 +10,17 @@ static int width(const lfuse__product_class *p)
     return p->columns < WIDEST ? p->columns : WIDEST;
 }
 
+lfuse__expr lfuse__fp8_types(const lfuse__tiles *t)
+{
+    return lfuse__expression("%s_%s", lfuse__memory_word(t->t.k->operands[LFUSE__PRODUCT_A].type),
+                             lfuse__memory_word(t->t.k->operands[LFUSE__PRODUCT_B].type));
+}
+
 void lfuse__fp8_put_part(const void *context, int part, int indent)
 {
     const lfuse__tiles *t = context;
     const lfuse__product_class *p = t->p;
-    const lfuse__expr shape = lfuse__expression(
-        "%s_%s_%d", lfuse__memory_word(t->t.k->operands[LFUSE__PRODUCT_A].type),
-        lfuse__memory_word(t->t.k->operands[LFUSE__PRODUCT_B].type), width(p));
+    const lfuse__expr shape = lfuse__expression("%s_%d", lfuse__fp8_types(t).text, width(p));
     const int parts = p->columns / width(p), sums = p->item_rows * p->item_columns, partial = sums / parts;
     const lfuse__parameter own[] = {
         {"PART_MULTIPLIERS", .number = part == LFUSE__FP8_MULTIPLIERS},

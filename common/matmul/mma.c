@@ -82,6 +82,7 @@ static void put_operand(const void *context, int place, int indent)
         {"TURNS", .number = singly ? turns / 2 : turns}, {"BY", .number = singly ? 2 : 1},
         {"SINGLY", .number = singly}, {"ROUNDED", .number = bytes == 4},
         {"CHUNK", .number = chunk}, {"SIZE", .number = bytes}, {"EIGHT_BITS", .number = bytes == 1},
+        {"SECOND", .number = a ? 1 : 2},
         {"LOADS", .number = width * p->depth / chunk / t->threads}, {"APART", .number = t->threads / chunks},
         {"WARP_TILE", .number = warp_tile}, {"FIRST_OF_WARP", .word = first_of_warp},
         {"TILE_EIGHT", .word = a ? "quarter % 2" : "quarter / 2"},
@@ -94,12 +95,22 @@ static void put_operand(const void *context, int place, int indent)
     lfuse__put_text(t->t.out, indent, lfuse__text_gemm_mma_operand, parameters, NULL, NULL);
 }
 
+/*
+ * Returns whether fragments have rows of A, or columns of B, in the other order of text/gemm_mma_operand.k: that of
+ * elements of 8 bits that lie across.
+ */
+static bool comes_in_pairs(const lfuse__product_class *p, int operand)
+{
+    return lfuse__mma_bytes(p) == 1 && !lfuse__is_k_contiguous(p, operand);
+}
+
 static void put_vectors(const void *context, int which, int indent)
 {
     const lfuse__tiles *t = context;
     const lfuse__parameter parameters[] = {
         {"SUMS", .number = t->p->item_rows * t->p->item_columns},
-        {"WARP_COLUMNS", .number = lfuse__mma_warp_columns(t->p)}, {NULL},
+        {"WARP_COLUMNS", .number = lfuse__mma_warp_columns(t->p)},
+        {"BY_TURNS", .number = comes_in_pairs(t->p, LFUSE__PRODUCT_B)}, {NULL},
     };
 
     (void)which;
@@ -191,17 +202,25 @@ void lfuse__mma_put_kernel(const lfuse__tiles *t, const char *name)
 void lfuse__mma_put_corner(const lfuse__tiles *t, int indent, const char *place)
 {
     const int across = t->p->columns / lfuse__mma_warp_columns(t->p);
-    lfuse__put(t->t.out, indent, "const u32 y = %s / %d * %d + %s %% 32 / 4;", place, 32 * across,
-               lfuse__mma_warp_rows(t->p), place);
-    lfuse__put(t->t.out, indent, "const u32 x = %s / 32 %% %d * %d + %s %% 2 * 8 + %s %% 4 / 2 * 4;", place, across,
-               lfuse__mma_warp_columns(t->p), place, place);
+    lfuse__put(t->t.out, indent, "const u32 y = %s / %d * %d + %s %% 32 / 4%s;", place, 32 * across,
+               lfuse__mma_warp_rows(t->p), place, comes_in_pairs(t->p, LFUSE__PRODUCT_A) ? " * 2" : "");
+    if (comes_in_pairs(t->p, LFUSE__PRODUCT_B))
+        lfuse__put(t->t.out, indent, "const u32 x = %s / 32 %% %d * %d + %s %% 4 * 4;", place, across,
+                   lfuse__mma_warp_columns(t->p), place);
+    else
+        lfuse__put(t->t.out, indent, "const u32 x = %s / 32 %% %d * %d + %s %% 2 * 8 + %s %% 4 / 2 * 4;", place, across,
+                   lfuse__mma_warp_columns(t->p), place, place);
 }
 
 void lfuse__mma_put_place(const lfuse__tiles *t, int indent, const char *number)
 {
     const int across = lfuse__mma_warp_columns(t->p) / STEP;
+    const lfuse__expr eight = lfuse__expression("g / %d", across);
+    const lfuse__expr row = comes_in_pairs(t->p, LFUSE__PRODUCT_A)
+                                ? lfuse__expression("%s / 2 * 16 + %s %% 2", eight.text, eight.text)
+                                : lfuse__expression("%s * 8", eight.text);
     lfuse__put(t->t.out, indent, "const u32 g = %s;", number);
-    lfuse__put(t->t.out, indent, "const u32 row = a0 + g / %d * 8 + y, column = b0 + g %% %d * %d + x;", across, across,
+    lfuse__put(t->t.out, indent, "const u32 row = a0 + %s + y, column = b0 + g %% %d * %d + x;", row.text, across,
                STEP);
 }
 

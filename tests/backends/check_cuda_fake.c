@@ -80,7 +80,7 @@ TEST(test_facts)
     ck_assert(facts.vendor == LFUSE__VENDOR_NVIDIA && facts.generation == 90);
     ck_assert(facts.addresses && !facts.vector_lanes && facts.capture && facts.info.exact && facts.info.native_graph);
     ck_assert_uint_eq(facts.simd, 32);
-    ck_assert(facts.tensor_cores && facts.wgmma);
+    ck_assert(facts.tensor_cores && facts.wgmma && facts.mma_fp8 == (lfuse__cu_compiler.version >= 12040));
     ck_assert_uint_eq(facts.dynamic_local_bytes, 226 * 1024);
     ck_assert(facts.product_rate > 50e12 && facts.product_rate < 52e12); /* the clocks are an H200's */
     ck_assert(facts.copy_rate > 4.2e12 && facts.copy_rate < 4.4e12);

@@ -130,7 +130,7 @@ TEST_LOOP(products, 0, 2)
 static void open_units(void)
 {
     open_form(0);
-    r.facts.simd = 32, r.facts.info.local_bytes = 48 * 1024, r.facts.tensor_cores = true;
+    r.facts.simd = 32, r.facts.info.local_bytes = 48 * 1024, r.facts.tensor_cores = r.facts.mma_fp8 = true;
     r.facts.info.compute_units = 4;
     r.facts.wgmma = true, r.facts.dynamic_local_bytes = 226 * 1024, r.facts.tensor_map = lfuse__stub_tensor_map;
 }

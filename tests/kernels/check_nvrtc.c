@@ -16,7 +16,7 @@
  * For the first one no code is made, but for a run of everything: the front end says what is wrong with a text in a
  * tenth of the time, and what makes code has the texts of the others.
  */
-static const char *const archs[] = {"compute_75", "sm_80", "sm_90a", "sm_100"};
+static const char *const archs[] = {"compute_75", "sm_80", "sm_90a", "sm_120"};
 enum { ARCHS = sizeof archs / sizeof *archs, SHARES = 6 * (ARCHS - 1) /* in which later ones take turns */ };
 
 static const char *arch(int i)
@@ -390,12 +390,13 @@ TEST_LOOP(units, 1, ARCHS)
     writer w = {.text = LFUSE__STRBUF_INIT, .facts = facts_items(true)};
     lfuse__strbuf binary = LFUSE__STRBUF_INIT;
     int kernels;
+    w.facts.mma_fp8 = strcmp(arch(_i), "sm_80") != 0;
     units_emit(&w.text, &w.facts, !strcmp(arch(_i), "sm_90a"));
     const bool done = compile(&w, arch(_i), &binary);
     lfuse__strbuf_free(&w.text);
     if (!done) TEST_SKIP("%s", lfuse__error_message());
     const uint32_t bytes = frames(&binary, &kernels);
-    ck_assert_int_ge(kernels, strcmp(arch(_i), "sm_90a") ? 9 + 4 : 6 + 3 + 4 + 1 + 2);
+    ck_assert_int_ge(kernels, strcmp(arch(_i), "sm_90a") ? 9 + 4 + 9 * w.facts.mma_fp8 : 6 + 3 + 4 + 1 + 2);
     ck_assert_msg(bytes <= (strcmp(arch(_i), "sm_90a") ? SPILLED : 0), "%s: %u bytes of frames", arch(_i),
                   bytes);
     lfuse__strbuf_free(&binary);

@@ -368,6 +368,11 @@ static const struct {
     {"128x256x128:2x64:1:", &lfuse__tma_fp8, false, false},
     {"128x128x128:2x32:1:", &lfuse__tma_fp8, false, false},
     {"128x64x128:2x16:1:", &lfuse__tma_fp8, false, false},
+    {"128x128x64:8x16:1:", &lfuse__mma_fp8, false, false},
+    {"64x64x64:4x8:1:", &lfuse__mma_fp8, true, false},
+    {"64x128x64:4x16:1:", &lfuse__mma_fp8, true, false},
+    {"32x128x64:4x8:1:", &lfuse__mma_fp8, true, false},
+    {"128x32x64:4x8:1:", &lfuse__mma_fp8, true, false},
     {"128x256x128:2x64:1:", &lfuse__fp8_packed, false, false},
     {"128x128x128:2x32:1:", &lfuse__fp8_packed, false, false},
     {"128x128x64:2x32:1:", &lfuse__wgmma, true, false},
@@ -385,8 +390,9 @@ enum { UNITS = sizeof units / sizeof *units };
 /* Whether warps multiply, and not warpgroups. */
 static bool is_of_warps(int i)
 {
-    return units[i].solver == &lfuse__mma || units[i].solver == &lfuse__mma_tf32 ||
-           units[i].solver == &lfuse__f32x3_mma;
+    const lfuse__solver *s = units[i].solver;
+
+    return s == &lfuse__mma || s == &lfuse__mma_tf32 || s == &lfuse__mma_fp8 || s == &lfuse__f32x3_mma;
 }
 
 /* The candidate of units[i] with so many parts. */
@@ -434,7 +440,7 @@ static bool is_pingpong(int i)
 
 static bool is_of_bytes(const lfuse__solver *solver)
 {
-    return solver == &lfuse__tma_fp8 || solver == &lfuse__fp8_packed;
+    return solver == &lfuse__mma_fp8 || solver == &lfuse__tma_fp8 || solver == &lfuse__fp8_packed;
 }
 
 /* Whether the first size is tried of every shape. */
@@ -472,7 +478,9 @@ void case_units(rig *r, lfuse_type type, lfuse_precision precision)
             const int64_t *z = sizes[at / 2], parts = at % 2 ? 3 : 0;
             const int chunk = 16 / (int)lfuse_type_size(type);
             const bool quick = z[1] % 8 == 0;
-            const int64_t k = quick && chunk == 16 ? lfuse__ceil_div(z[2], chunk) * chunk : z[2];
+            const int64_t by = quick && chunk == 16 ? chunk : 1;
+            const int64_t whole[] = {lfuse__ceil_div(z[0], by) * by, lfuse__ceil_div(z[1], by) * by,
+                                     lfuse__ceil_div(z[2], by) * by}, k = whole[2];
             /* A long epilogue of several tiles, with the operands of the next one on their way. */
             const bool staged = units[i].little && at == 0;
             /* One that warpgroups share. */
@@ -483,7 +491,8 @@ void case_units(rig *r, lfuse_type type, lfuse_precision precision)
                 (at || (units[i].solver == &lfuse__tma ? type != LFUSE_BF16 : !is_always_tried(units[i].solver))))
                 continue;
             const lfuse__matmul_candidate t = unit_of(i, (int)parts);
-            class_of_unit(&p, units[i].solver, type, precision, turn,
+            /* Of 8 bits the first size is always run, which is one way for all shapes: so these begin with others. */
+            class_of_unit(&p, units[i].solver, type, precision, is_of_bytes(units[i].solver) ? turn + i : turn,
                           staged || ahead ? LONG : (ending)(turn / 2 % ENDINGS));
             r->facts = facts_of_unit(&facts, i);
             p.s.k.product.batched = is_batched(r, i, &desc, at);
@@ -492,8 +501,8 @@ void case_units(rig *r, lfuse_type type, lfuse_precision precision)
             OK(choose_named(&r->facts, (int64_t[]){z[0], z[1], lfuse__ceil_div(z[2], 16) * 16, PRODUCTS}, &t, &p.s.k));
             ck_assert_ptr_eq(p.s.k.product.solver, units[i].solver);
             ck_assert(!ahead || lfuse__pipeline_is_pingpong(&p.s.k.product));
-            if (ahead) z = turns;
-            sizes_of(&p, z[0], z[1], ahead ? z[2] : k, quick ? (int)(chunk - k % chunk) : 1, at % 3 == 0 ? chunk : 0);
+            z = ahead ? turns : whole;
+            sizes_of(&p, z[0], z[1], z[2], quick ? (int)(chunk - k % chunk) : 1, at % 3 == 0 ? chunk : 0);
             if (p.s.k.product.batched) batch_of(&p, PRODUCTS, quick ? chunk : 3);
             p.g.parts = parts;
             if (turn % 2 || staged) r->facts.info.compute_units = 1; /* groups that stay have several tiles */

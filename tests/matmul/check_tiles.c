@@ -717,11 +717,35 @@ TEST(maps_of_bytes)
     OK(choose(&facts, extents, false, &c));
     ck_assert_ptr_eq(c.product.solver, &lfuse__fp8_packed);
     ck_assert_int_eq(c.product.kept, 1 + LFUSE__PRODUCT_B);
-    class_of(&c, LFUSE_E4M3);
-    c.product.tb = true;
-    facts.wgmma = false;
-    OK(choose(&facts, extents, false, &c));
-    ck_assert_ptr_eq(c.product.solver, &lfuse__simt);
+}
+
+/* Operands of 8 bits where no warpgroups multiply them. */
+TEST(bytes_by_units)
+{
+    static const struct {
+        bool mma_fp8, wgmma, along;
+        int64_t k;
+        const lfuse__solver *solver;
+    } cases[] = {
+        {true, false, true, 4096, &lfuse__mma_fp8},
+        {true, false, false, 4104, &lfuse__mma_fp8},  {true, false, true, 4104, &lfuse__simt},
+        {false, false, true, 4096, &lfuse__simt},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        lfuse__facts facts = facts_of(LFUSE__PRODUCTS_PORTABLE);
+        lfuse__kernel_class c;
+        facts.tensor_cores = true, facts.mma_fp8 = cases[i].mma_fp8, facts.wgmma = cases[i].wgmma;
+        facts.dynamic_local_bytes = 48 * 1024;
+        class_of(&c, LFUSE_E4M3);
+        c.operands[LFUSE__PRODUCT_B].type = LFUSE_E5M2;
+        c.product.ta = !cases[i].along, c.product.tb = cases[i].along;
+        OK(choose(&facts, (int64_t[]){4096, 2048, cases[i].k}, false, &c));
+        ck_assert_msg(c.product.solver == cases[i].solver, "%d: %s", (int)i, c.product.solver->name);
+        if (cases[i].solver == &lfuse__fp8_packed) continue;
+        c.product.batched = true;
+        OK(choose(&facts, (int64_t[]){4096, 2048, cases[i].k, 2}, false, &c));
+        ck_assert_msg(c.product.solver == cases[i].solver, "%d, batched: %s", (int)i, c.product.solver->name);
+    }
 }
 
 /* Vectors of 16 bytes: 8 elements, of leading dimensions, of addresses, of a batch's distances. */

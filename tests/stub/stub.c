@@ -218,7 +218,7 @@ static void state_facts(int index, lfuse__facts *facts)
     facts->concurrent_builds = s->concurrent_builds;
     facts->capture = true;
     facts->simd = s->simd;
-    facts->tensor_cores = s->tensor_cores;
+    facts->tensor_cores = facts->mma_fp8 = s->tensor_cores;
     facts->wgmma = s->wgmma;
     facts->dynamic_local_bytes = s->dynamic_local_bytes;
     facts->elementwise_groups = s->elementwise_groups;
