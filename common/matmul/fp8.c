@@ -3,11 +3,14 @@
 
 #include "common/kernels/text/gemm_fp8.k.h"
 
-enum { WIDEST = 128 }; /* columns of an instruction: accumulators of more leave no room for sums in f32 */
+/* Columns of an instruction: accumulators of more leave no room for sums in f32, least of all beside other groups. */
+enum { WIDEST = 128, WIDEST_OF_SMALL = 64 };
 
 static int width(const lfuse__product_class *p)
 {
-    return p->columns < WIDEST ? p->columns : WIDEST;
+    const int widest = lfuse__mma_is_small(p) ? WIDEST_OF_SMALL : WIDEST;
+
+    return p->columns < widest ? p->columns : widest;
 }
 
 lfuse__expr lfuse__fp8_types(const lfuse__tiles *t)

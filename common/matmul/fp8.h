@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What solvers share that multiply e4m3 and e5m2. By wgmma it is the part of text/gemm_pipeline.k that multiplies,
+ * What solvers share that multiply e4m3 and e5m2. By wgmma it is the part of their kernels that multiplies,
  * text/gemm_fp8.k. These instructions take lines along k alone: A as it is and B transposed. tma_fp8.c is for such
- * operands, fp8_packed.c for all others. mma_fp8.c multiplies by mma.sync, however operands lie.
+ * operands, and where there are no tensor maps wgmma.c; fp8_packed.c is for all others. mma_fp8.c multiplies by
+ * mma.sync, however operands lie.
  */
 #ifndef COMMON_MATMUL_FP8_H
 #define COMMON_MATMUL_FP8_H

@@ -201,7 +201,7 @@ static bool cost(const lfuse__product_class *p, const lfuse__facts *facts, const
 
 static bool runs_on(const lfuse__facts *facts)
 {
-    return lfuse__tiles_fit(facts) && lfuse__pipeline_has_room(facts);
+    return lfuse__tiles_fit(facts) && lfuse__has_warpgroups(facts);
 }
 
 static const char *declines(const lfuse__facts *facts, const lfuse__matmul_desc *desc)
@@ -214,7 +214,10 @@ static const char *declines(const lfuse__facts *facts, const lfuse__matmul_desc 
     return desc->prologue ? "its operands have to lie in memory" : NULL;
 }
 
-/* What lies as it should is lfuse__tma_fp8's, whose tiles have the same numbers: of known sizes one of both serves. */
+/*
+ * What lies as it should is lfuse__tma_fp8's, whose tiles have the same numbers, or lfuse__wgmma_fp8's: of known sizes
+ * one of both serves.
+ */
 static bool serves(const lfuse__product_class *p, const int64_t *least, const int64_t *most)
 {
     const bool may_be_odd = least[2] != most[2] || least[2] % LFUSE__FP8_CHUNK;
@@ -222,10 +225,11 @@ static bool serves(const lfuse__product_class *p, const int64_t *least, const in
     return !p->split && (may_be_odd || !lfuse__mma_lies_along(p)) && lfuse__tile_serves(p, least, most);
 }
 
-/* The rates are those of tma_fp8.c: the kernel is the same but for how k-tiles come. */
+/* The rates are those of tma_fp8.c: the kernel is the same but for how k-tiles come. The last one is for 48 KiB. */
 static const lfuse__tile_shape shapes[] = {
     {128, 256, LFUSE__WGMMA_DEPTH_FP8, 2, 64, 1, 3, 1, 0, 2900},
-    {128, 128, LFUSE__WGMMA_DEPTH_FP8, 2, 32, 1, 5, 1, 0, 2500},
+    {128, 128, LFUSE__WGMMA_DEPTH_FP8, 2, 32, 1, 5, 1, 0, 2850},
+    {64, 128, LFUSE__WGMMA_DEPTH_FP8 / 2, 2, 32, 1, 2, 2, 0, 1700},
 };
 
 static const lfuse__tile_traits traits = {
@@ -236,8 +240,7 @@ static const lfuse__tile_traits traits = {
 
 const lfuse__solver lfuse__fp8_packed = {
     .name = "fp8_packed", .tile = &traits, .runs_on = runs_on, .declines = declines,
-    .candidate = lfuse__tile_candidate, .is_compiled_ahead = lfuse__tile_is_compiled_ahead, .serves = serves,
-    .cost = cost,
+    .candidate = lfuse__tile_candidate, .serves = serves, .has = lfuse__pipeline_has, .cost = cost,
     .phases = PHASES, .workspace = workspace, .kept = kept, .local_bytes = local_bytes, .emit = lfuse__tiles_emit,
     .pack = pack,
 };

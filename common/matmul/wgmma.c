@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Products on tensor cores that read local memory themselves (Hopper's wgmma): the kernel is text/gemm_wgmma.k. */
-#include "common/matmul/mma.h"
+#include "common/matmul/fp8.h"
 #include "common/matmul/provider.h"
 
 #include "common/kernels/text/gemm_wgmma.k.h"
@@ -10,11 +10,12 @@ enum { DEPTH = LFUSE__WGMMA_DEPTH, LOCAL_OF_LARGE = 4 * DEPTH * (128 + 256) * 2 
 /*
  * "Matrix-Descriptor Format" of the PTX manual. Along k the eight lines of a pattern follow those before; across,
  * blocks of 64 rows or columns where lines run across. The swizzle's number is 1 for lines of 128 bytes, 2 for 64, 3
- * for 32.
+ * for 32. Lines of elements of 8 bits run along k, however memory has them.
  */
 lfuse__expr lfuse__wgmma_descriptor(const lfuse__product_class *p, int operand)
 {
-    const int line = lfuse__is_k_contiguous(p, operand) ? p->depth * lfuse__mma_bytes(p) : 128;
+    const bool runs_along = lfuse__mma_bytes(p) == 1 || lfuse__is_k_contiguous(p, operand);
+    const int line = runs_along ? p->depth * lfuse__mma_bytes(p) : 128;
     const unsigned long long across = (unsigned long long)p->depth * 128, along = 8 * (unsigned long long)line;
     const unsigned long long swizzle = line == 128 ? 1 : line == 64 ? 2 : 3;
     return lfuse__expression("0x%llxull", (across >> 4) << 16 | (along >> 4) << 32 | swizzle << 62);
@@ -49,15 +50,21 @@ static void put_kernel(const lfuse__tiles *t, const char *name)
     const lfuse__expr descriptor_b = lfuse__wgmma_descriptor(p, LFUSE__PRODUCT_B);
     const lfuse__expr shape =
         lfuse__expression("%s_%d", lfuse__memory_word(t->t.k->operands[LFUSE__PRODUCT_A].type), p->columns);
+    static const lfuse__text_place places[] = {
+        {"MULTIPLIERS", lfuse__fp8_put_part, LFUSE__FP8_MULTIPLIERS},
+        {"MULTIPLY", lfuse__fp8_put_part, LFUSE__FP8_MULTIPLY}, {"PROMOTE", lfuse__fp8_put_part, LFUSE__FP8_PROMOTE},
+        {NULL, NULL, 0},
+    };
     const lfuse__parameter own[] = {
         {"BLOCKS", .number = p->split && !lfuse__mma_is_small(p) ? 1 : p->occupancy},
-        {"RUNNING", .number = !lfuse__mma_is_small(p)}, {"BYTES", .number = lfuse__mma_local(p) * 4},
+        {"RUNNING", .number = !lfuse__mma_is_small(p)}, {"EIGHT_BITS", .number = lfuse__mma_bytes(p) == 1},
+        {"BYTES", .number = lfuse__mma_local(p) * 4},
         {"SHAPE", .word = shape.text},
-        {"GROUP_A", .number = LFUSE__WGMMA_ROWS * p->depth * 2},
+        {"GROUP_A", .number = LFUSE__WGMMA_ROWS * p->depth * lfuse__mma_bytes(p)},
         {"DESCRIPTOR_A", .word = descriptor_a.text}, {"DESCRIPTOR_B", .word = descriptor_b.text}, {NULL},
     };
 
-    lfuse__mma_put_text(t, 0, name, lfuse__text_gemm_wgmma, own, NULL);
+    lfuse__mma_put_text(t, 0, name, lfuse__text_gemm_wgmma, own, places);
 }
 
 /* ---- the solver ---- */
@@ -118,6 +125,40 @@ const lfuse__solver lfuse__wgmma = {
     .name = "wgmma", .vendors_share = 0.8, .tile = &traits, .runs_on = lfuse__tiles_fit, .declines = declines,
     .candidate = lfuse__tile_candidate, .is_compiled_ahead = is_compiled_ahead, .serves = serves, .has = has,
     .suits = lfuse__mma_suits, .cost = lfuse__tile_cost, .phases = 1, .tickets = lfuse__tiles_tickets,
+    .workspace = lfuse__tiles_workspace, .local_bytes = local_bytes, .emit = lfuse__tiles_emit,
+    .pack = lfuse__tiles_pack,
+};
+
+/* ---- operands of 8 bits, which warpgroups take along k alone; where there are tensor maps tma_fp8.c is faster ---- */
+
+static const char *declines_but_bytes(const lfuse__facts *facts, const lfuse__matmul_desc *desc)
+{
+    if (!lfuse__has_warpgroups(facts)) return "the device has no such instructions";
+    if (!lfuse__fp8_multiplies(desc)) return "it multiplies e4m3 and e5m2";
+    if (desc->list) return "it takes no lists";
+    return desc->prologue ? "its operands have to lie in memory" : NULL;
+}
+
+static bool serves_bytes(const lfuse__product_class *p, const int64_t *least, const int64_t *most)
+{
+    return lfuse__mma_lies_along(p) && serves(p, least, most);
+}
+
+/* Fitted to times on an H100. */
+static const lfuse__tile_shape shapes_of_bytes[] = {
+    {128, 128, LFUSE__WGMMA_DEPTH_FP8 / 2, 2, 32, 1, 2, 2, 600, 1900},
+};
+
+static const lfuse__tile_traits traits_of_bytes = {
+    .shapes = shapes_of_bytes, .nshapes = sizeof shapes_of_bytes / sizeof *shapes_of_bytes, .chunk = LFUSE__FP8_CHUNK,
+    .tensor_cores = true, .bytes = 1, .blocks = true, .local = lfuse__mma_local, .put_corner = put_corner,
+    .put_place = put_place, .put_kernel = put_kernel,
+};
+
+const lfuse__solver lfuse__wgmma_fp8 = {
+    .name = "wgmma_fp8", .tile = &traits_of_bytes, .runs_on = lfuse__tiles_fit, .declines = declines_but_bytes,
+    .candidate = lfuse__tile_candidate, .is_compiled_ahead = lfuse__tile_is_compiled_ahead, .serves = serves_bytes,
+    .has = has, .suits = lfuse__mma_suits, .cost = lfuse__tile_cost, .phases = 1, .tickets = lfuse__tiles_tickets,
     .workspace = lfuse__tiles_workspace, .local_bytes = local_bytes, .emit = lfuse__tiles_emit,
     .pack = lfuse__tiles_pack,
 };

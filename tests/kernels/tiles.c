@@ -381,6 +381,8 @@ static const struct {
     {"128x128x64:2x32:1:", &lfuse__f32x3, false, false},
     {"128x64x64:2x16:1:", &lfuse__f32x3, false, false},
     {"128x128x32:2x32:1:", &lfuse__wgmma, false, true},
+    {"128x128x64:2x32:1:", &lfuse__wgmma_fp8, false, true},
+    {"64x128x64:2x32:1:", &lfuse__fp8_packed, false, true},
     {"64x128x16:2x32:1:", &lfuse__f32x3, false, true},
     {"128x128x16:8x16:1:", &lfuse__f32x3_mma, false, false},
     {"64x64x16:4x8:1:", &lfuse__f32x3_mma, false, false},
@@ -440,7 +442,8 @@ static bool is_pingpong(int i)
 
 static bool is_of_bytes(const lfuse__solver *solver)
 {
-    return solver == &lfuse__mma_fp8 || solver == &lfuse__tma_fp8 || solver == &lfuse__fp8_packed;
+    return solver == &lfuse__mma_fp8 || solver == &lfuse__wgmma_fp8 || solver == &lfuse__tma_fp8 ||
+           solver == &lfuse__fp8_packed;
 }
 
 /* Whether the first size is tried of every shape. */
@@ -450,13 +453,14 @@ static bool is_always_tried(const lfuse__solver *solver)
 }
 
 /*
- * Of operands of 8 bits, every second B has the other type. Lines run along k where tensor maps are to copy them, and
- * elements have not 16 bits; else all ways by turns, of bytes but for that one.
+ * Of operands of 8 bits, every second B has the other type. Lines run along k where warpgroups take what lies in
+ * memory, and elements have not 16 bits; else all ways by turns, of what is packed first but for that one.
  */
 static void class_of_unit(problem *p, const lfuse__solver *solver, lfuse_type type, lfuse_precision precision, int turn,
                           ending end)
 {
-    const bool along = solver == &lfuse__tma_fp8 || solver == &lfuse__tma_tf32, others = solver == &lfuse__fp8_packed;
+    const bool along = solver == &lfuse__tma_fp8 || solver == &lfuse__wgmma_fp8 || solver == &lfuse__tma_tf32;
+    const bool others = solver == &lfuse__fp8_packed;
     const int way = others && (turn & 3) == 2 ? 0 : turn & 3;
     class_of(p, type, !along && way & 1, along || way >> 1 & 1, end);
     if (is_of_bytes(solver) && turn & 1) p->s.k.operands[B].type = type == LFUSE_E4M3 ? LFUSE_E5M2 : LFUSE_E4M3;

@@ -719,7 +719,7 @@ TEST(maps_of_bytes)
     ck_assert_int_eq(c.product.kept, 1 + LFUSE__PRODUCT_B);
 }
 
-/* Operands of 8 bits where no warpgroups multiply them. */
+/* Operands of 8 bits where there are no maps: by warpgroups, packed before but for those along k; else by warps. */
 TEST(bytes_by_units)
 {
     static const struct {
@@ -727,7 +727,8 @@ TEST(bytes_by_units)
         int64_t k;
         const lfuse__solver *solver;
     } cases[] = {
-        {true, false, true, 4096, &lfuse__mma_fp8},
+        {true, true, true, 4096, &lfuse__wgmma_fp8}, {true, true, false, 4096, &lfuse__fp8_packed},
+        {true, true, true, 4104, &lfuse__fp8_packed}, {true, false, true, 4096, &lfuse__mma_fp8},
         {true, false, false, 4104, &lfuse__mma_fp8},  {true, false, true, 4104, &lfuse__simt},
         {false, false, true, 4096, &lfuse__simt},
     };
