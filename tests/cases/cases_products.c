@@ -187,6 +187,26 @@ CASE(product_fp8_by_row, EVERY_WAY) { product_fp8(h, LFUSE_E4M3, LFUSE_E4M3, tru
 CASE(product_fp8_mixed, TWO_WAYS) { product_fp8(h, LFUSE_E5M2, LFUSE_E4M3, true, 0); }
 CASE(product_fp8_odd, TWO_WAYS) { product_fp8(h, LFUSE_E5M2, LFUSE_E5M2, false, 3); }
 
+/* Lines of either operand that do not run along k, in whole chunks of 16 bytes, with a scale; of one product or two. */
+static void product_fp8_across(harness *h, bool left, lfuse_size count)
+{
+    const lfuse_size m = 48, k = 80, n = 64;
+    const int rank = count > 1 ? 3 : 2;
+    const lfuse_size x_shape[] = {count, left ? k : m, left ? m : k};
+    const lfuse_size w_shape[] = {count, k, n}, shape[] = {count, m, n};
+    lfuse_value x = h_input(h, "x", LFUSE_E4M3, rank, x_shape + 3 - rank, PLAIN, NORMAL);
+    lfuse_value w = count > 1 ? h_input(h, "w", LFUSE_E5M2, rank, w_shape + 3 - rank, PLAIN, NORMAL)
+                              : h_frozen(h, "w", LFUSE_E5M2, rank, w_shape + 3 - rank, NORMAL);
+    lfuse_value s = h_input(h, "s", LFUSE_F32, 0, LFUSE_DIMS(0), PLAIN, NORMAL);
+    if (left) x = lfuse_transpose(x);
+    h_output(h, "y", lfuse_mul(lfuse_matmul_as(x, w, LFUSE_F32, LFUSE_PRECISION_FULL), s), LFUSE_F32, rank,
+             shape + 3 - rank, PLAIN);
+}
+
+CASE(product_fp8_across_right, TWO_WAYS) { product_fp8_across(h, false, 1); }
+CASE(product_fp8_across_both, TWO_WAYS) { product_fp8_across(h, true, 1); }
+CASE(product_fp8_across_batch, TWO_WAYS) { product_fp8_across(h, true, 2); }
+
 /* The scale is computed in the plan, and the product stored over another tensor. */
 CASE(product_scale_made, TWO_WAYS)
 {
