@@ -56,6 +56,8 @@ typedef struct lfuse__provider_costs {
     double batch_full;  /* a batch of more multiplications than these fills the device */
     double batch_small; /* in such a batch, products of at most so many are the library's */
     double batch_large; /* and so are products of so many or more */
+    double tf32;        /* multiply-adds of a compute unit in a cycle, in its products in tf32; 0: not known */
+    double tf32_start;  /* cycles that such a product takes in addition */
 } lfuse__provider_costs;
 
 /* What parts of k cost, whose sums groups add up; in cycles. */

@@ -158,6 +158,20 @@ static double find(const lfuse__facts *facts, const int64_t *extents, const lfus
     return best;
 }
 
+double lfuse__matmul_estimate(const lfuse__facts *facts, const lfuse__matmul_desc *desc)
+{
+    const lfuse__matmul_sizes *s = &desc->low;
+    const int64_t extents[LFUSE__PRODUCT_EXTENTS] = {s->m, s->n, s->k, s->matrices};
+    lfuse__kernel_class c;
+
+    memset(&c, 0, sizeof c);
+    for (int i = LFUSE__PRODUCT_A; i <= LFUSE__PRODUCT_B; i++) c.operands[i].type = desc->types[i];
+    c.product.sum = lfuse__register_type(desc->types[0]);
+    c.product.ta = desc->transposed[0], c.product.tb = desc->transposed[1];
+    c.product.precision = desc->precision, c.product.batched = desc->batched;
+    return find(facts, extents, &c, false, false, &c.product);
+}
+
 /* ---- choosing ---- */
 
 /*

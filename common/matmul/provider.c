@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
 #include "common/matmul/mlp.h"
 #include "common/matmul/provider.h"
 #include "common/matmul/solver.h"
@@ -113,6 +115,24 @@ static bool has_tensor_cores(const lfuse__matmul_desc *desc)
     return lfuse__is_narrow(desc->types[0]) || desc->precision == LFUSE_PRECISION_TF32;
 }
 
+/*
+ * Whether a product in tf32 whose sizes are known is estimated to take no longer than by a library that was measured.
+ * Who computes it by its own kernels depends on how operands are stored, which the ranges do not.
+ */
+static bool is_native_in_tf32(const lfuse__facts *facts, const lfuse__provider_costs *costs,
+                              const lfuse__matmul_desc *desc)
+{
+    const lfuse__matmul_sizes *s = &desc->low;
+    double native;
+
+    if (desc->precision != LFUSE_PRECISION_TF32 || !costs->tf32 || memcmp(s, &desc->high, sizeof *s) || s->m < 1 ||
+        s->n < 1 || s->k < 1 || s->matrices < 1)
+        return false;
+    native = lfuse__matmul_estimate(facts, desc);
+    return native >= 0 && native <= costs->tf32_start + multiplications(s) * (double)s->matrices /
+                                                            (costs->tf32 * (double)lfuse__units(facts));
+}
+
 static lfuse__computes provider(const lfuse__facts *facts, const lfuse__matmul_desc *desc)
 {
     const lfuse__matmul_sizes *low = &desc->low, *high = &desc->high;
@@ -124,6 +144,7 @@ static lfuse__computes provider(const lfuse__facts *facts, const lfuse__matmul_d
     int i;
 
     if (is_for_tiles(facts, desc->types[0])) return LFUSE__COMPUTES_NATIVE;
+    if (tuned && is_native_in_tf32(facts, &costs, desc)) return LFUSE__COMPUTES_NATIVE;
     if (is_native(facts, desc, &few_rows) && is_native(facts, desc, &few_columns) &&
         (!tuned || (multiplications(high) <= costs.always && !vendor_takes_batch(&costs, low, high))))
         return LFUSE__COMPUTES_NATIVE;
@@ -173,5 +194,6 @@ static const char *declines(const lfuse__facts *facts, lfuse__planned_solver sol
 const lfuse__matmul_advice lfuse__products_advice = {
     .has_tiles = lfuse__tiles_fit, .compete = compete, .splits = lfuse__matmul_splits,
     .has_networks = lfuse__network_runs_on, .declines = declines,
-    .provider = provider, .strassen_levels = lfuse__strassen_levels, .network_pays = lfuse__network_pays,
+    .provider = provider, .strassen_levels = lfuse__strassen_levels,
+    .network_pays = lfuse__network_pays,
 };

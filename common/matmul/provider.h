@@ -16,6 +16,12 @@ bool lfuse__tiles_fit(const lfuse__facts *facts);
 bool lfuse__vendor_is_faster(const lfuse__facts *facts, lfuse_type type, lfuse_precision precision,
                              const lfuse__matmul_sizes *size);
 
+/*
+ * choose.c: returns the estimated cycles of the fastest candidate for the least sizes, without what follows the
+ * product; below 0: there is none.
+ */
+double lfuse__matmul_estimate(const lfuse__facts *facts, const lfuse__matmul_desc *desc);
+
 /* Returns whether a solver computes the product from split operands on the device. */
 bool lfuse__matmul_splits(const lfuse__facts *facts, const lfuse__matmul_desc *desc);
 

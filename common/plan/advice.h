@@ -52,6 +52,7 @@ typedef struct lfuse__matmul_desc {
     bool list;                   /* the products of the members of two lists */
     bool prologue;               /* A or B is computed where it is read */
     bool column_sums;            /* the columns of the result are summed */
+    bool transposed[2];          /* A is stored as [k, m], B as [n, k] */
     bool frozen[2];              /* A, or B, is the same at all runs of an instance */
     bool prepared;               /* so is the product: it is computed once an instance */
     int levels;                  /* STRASSEN: at least so many levels of the algorithm */

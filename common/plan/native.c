@@ -75,6 +75,7 @@ void lfuse__draft_describe(const lfuse__draft *d, int32_t matmul, lfuse__matmul_
     for (i = 0; i < 2; i++) {
         desc->types[i] = (lfuse_type)lfuse__draft_node(d, n->in[i])->type;
         desc->frozen[i] = !n->list && lfuse__draft_frozen(d, matmul, i);
+        desc->transposed[i] = !n->list && lfuse__draft_transposed(d, matmul, i);
     }
     if (!n->list) /* else each member has sizes of its own */
         lfuse__product_bounds(d->g, n->rank, n->shape, a->shape[a->rank - 1], &desc->low, &desc->high);

@@ -195,6 +195,36 @@ TEST(epilogues_beside_tensor_cores)
                          .types = { LFUSE_F16, LFUSE_F16 }, .low = sizes, .high = sizes }), LFUSE__COMPUTES_VENDOR);
 }
 
+static lfuse_status no_map(struct lfuse__bdevice *device, const lfuse__tensor_boxes *of,
+                           uint64_t map[LFUSE__TENSOR_MAP_WORDS], bool *made)
+{
+    (void)device, (void)of, (void)map;
+    *made = false;
+    return LFUSE_OK;
+}
+
+/* In tf32 sizes that are known are estimated: on Hopper small products are native whose lines run along k. */
+TEST(in_tf32)
+{
+    static const struct { lfuse__matmul_sizes low, high; bool along; lfuse__computes computes; } cases[] = {
+        { { 1024, 1024, 1024, 1 }, { 1024, 1024, 1024, 1 }, true, LFUSE__COMPUTES_NATIVE },
+        { { 1024, 1024, 1024, 1 }, { 1024, 1024, 1024, 1 }, false, LFUSE__COMPUTES_EPILOGUE },
+        { { 8192, 8192, 8192, 1 }, { 8192, 8192, 8192, 1 }, true, LFUSE__COMPUTES_EPILOGUE },
+        { { 1024, 1024, 1024, 1 }, { 1024, 1024, 2048, 1 }, true, LFUSE__COMPUTES_EPILOGUE },
+    };
+
+    gpu(LFUSE__PRODUCTS_TUNED);
+    rig_facts.generation = 90, rig_facts.info.compute_units = 132;
+    rig_facts.tensor_cores = rig_facts.wgmma = rig_facts.products_tf32 = true;
+    rig_facts.dynamic_local_bytes = 226 * 1024, rig_facts.tensor_map = no_map;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const lfuse__matmul_desc desc = { .types = { LFUSE_F32, LFUSE_F32 }, .precision = LFUSE_PRECISION_TF32,
+                                          .low = cases[i].low, .high = cases[i].high,
+                                          .transposed = { false, cases[i].along } };
+        ck_assert_msg(lfuse__products_advice.provider(&rig_facts, &desc) == cases[i].computes, "case %d", (int)i);
+    }
+}
+
 /* Every solver takes a product or gives a reason why it does not. */
 TEST(takers)
 {

@@ -424,6 +424,26 @@ TEST(epilogues_behind_a_library)
     }
 }
 
+/* In tf32 warps are much slower than a library, but not than its product and a kernel behind it where k is short. */
+TEST(epilogues_behind_tf32)
+{
+    static const struct { bool along; int64_t k; bool native; } cases[] = {
+        {true, 4096, true}, {false, 4096, false}, {false, 256, true},
+    };
+    lfuse__facts facts = facts_of(LFUSE__PRODUCTS_TUNED);
+    lfuse__kernel_class c;
+    facts.tensor_cores = facts.wgmma = facts.overlaps = facts.products_tf32 = true;
+    facts.dynamic_local_bytes = 226 * 1024, facts.tensor_map = some_map;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const int64_t e[] = {4096, 4096, cases[i].k};
+        const lfuse__matmul_problem p = {.extents = e, .vendor = true, .behind = true};
+        gelu_of(&c);
+        for (int j = LFUSE__PRODUCT_A; j <= LFUSE__PRODUCT_B; j++) c.operands[j].type = LFUSE_F32;
+        c.product.precision = LFUSE_PRECISION_TF32, c.product.tb = cases[i].along;
+        ck_assert_msg(!lfuse__matmul_choose(&facts, &p, &c) == cases[i].native, "case %zu", i);
+    }
+}
+
 /* So are batches, whose groups stay for the tiles of all products; an operand that these share is one matrix. */
 TEST(maps_of_batches)
 {
