@@ -5,6 +5,8 @@
 
 #include "common/kernels/text/gemm_pipeline.k.h"
 #include "common/kernels/text/gemm_pipeline_end.k.h"
+#include "common/kernels/text/gemm_pipeline_meet.k.h"
+#include "common/kernels/text/gemm_pipeline_part.k.h"
 
 enum {
     MOST_VECTORS = 8, FEW_VECTORS = 4, /* of each work-item, that go through the epilogue together; of small tiles */
@@ -12,7 +14,8 @@ enum {
     LONG = 12,                        /* a body of more operations than these pauses in its epilogue (PACED), and two
                                          warpgroups share the last one (SHARED) */
     PAUSES = 200,                     /* nanoseconds of all its passes for each k-tile */
-    MOST_PARTS = 16,                  /* places of the text that a solver fills in, and the epilogue */
+    COMMON = 3, MOST_PARTS = 16,      /* places of the text that all kernels have; with those that a solver fills in */
+    AT_A_TIME = 8,                    /* vectors of two parts each, of a work-item, that are loaded together */
     UNIT = 8,                         /* a work-item has a multiple of so many registers */
     FEW = 24, FEW_WHERE_SLOW = 40,    /* of a work-item that copies */
     BARRIERS = 256                    /* bytes, and more: of all barriers of a group */
@@ -144,6 +147,12 @@ static bool is_long(const lfuse__tiles *t)
     return lfuse__pipeline_is_pingpong(t->p) && lfuse__product_work(t->t.k) > LONG;
 }
 
+/* Who has the last tile's sums is not known before where these are of parts of k. */
+static bool shares_last(const lfuse__tiles *t)
+{
+    return is_long(t) && !t->p->split;
+}
+
 /* Parts of text/gemm_pipeline_end.k. */
 enum { LOADS, BODIES, LOADS_OF_WHOLE, BODIES_OF_WHOLE };
 
@@ -167,7 +176,7 @@ static void put_end(const void *context, int which, int indent)
     const int passes = p->item_rows * p->item_columns * 4 / width_of(p), work = (int)lfuse__product_work(t->t.k);
     const lfuse__parameter own[] = {
         {"WIDTH", .number = width_of(p)}, {"SIDES", .number = p->columns / width_of(p)},
-        {"PACED", .number = is_long(t)}, {"SHARED", .number = is_long(t)}, {"NS", .number = PAUSES / passes},
+        {"PACED", .number = is_long(t)}, {"SHARED", .number = shares_last(t)}, {"NS", .number = PAUSES / passes},
         {"WORK", .number = work}, {"PASSES", .number = passes}, {NULL},
     };
 
@@ -176,6 +185,33 @@ static void put_end(const void *context, int which, int indent)
 }
 
 /* ---- the kernel ---- */
+
+static void put_part_of_k(const void *context, int which, int indent)
+{
+    const lfuse__tiles *t = context;
+    const lfuse__text_place places[] = {{"K_PART", lfuse__tiles_put_k_part, 0}, {NULL, NULL, 0}};
+    const lfuse__parameter parameters[] = {
+        {"BATCHED", .number = t->p->batched}, {"SPLIT", .number = t->p->split},
+        {"BY_PARTS", .number = t->l.own + LFUSE__TILES_BY_PARTS}, {NULL},
+    };
+
+    (void)which;
+    lfuse__put_text(t->t.out, indent, lfuse__text_gemm_pipeline_part, parameters, places, t);
+}
+
+static void put_meet(const void *context, int which, int indent)
+{
+    const lfuse__tiles *t = context;
+    const bool pingpong = lfuse__pipeline_is_pingpong(t->p);
+    const lfuse__parameter own[] = {
+        {"THREADS", .number = t->threads}, {"OF_TILE", .number = t->vectors}, {"AT_A_TIME", .number = AT_A_TIME},
+        {"TICKETS", .number = LFUSE__TILES_TICKETS * 4},
+        {"MEETING", .word = pingpong ? "2 + warpgroup" : "2"}, {"WHOSE", .word = pingpong ? "warpgroup" : "0"}, {NULL},
+    };
+
+    (void)which;
+    lfuse__mma_put_text(t, indent, "", lfuse__text_gemm_pipeline_meet, own, NULL);
+}
 
 void lfuse__put_pipeline(const lfuse__tiles *t, const char *name, bool running, const lfuse__text_place *parts)
 {
@@ -190,7 +226,8 @@ void lfuse__put_pipeline(const lfuse__tiles *t, const char *name, bool running, 
         {"BLOCKS", .number = p->occupancy},
         {"WARPGROUPS", .number = pingpong ? 1 : lfuse__pipeline_multiplying(p) / LFUSE__WARPGROUP},
         {"BYTES", .number = (int)lfuse__pipeline_bytes(p)}, {"PINGPONG", .number = pingpong},
-        {"SHARED", .number = is_long(t)},
+        {"SHARED", .number = shares_last(t)}, {"SPLIT", .number = p->split},
+        {"PARTS", .number = t->l.own + LFUSE__TILES_PARTS},
         {"GROUP_A", .number = LFUSE__WGMMA_ROWS * p->depth * lfuse__mma_bytes(p)},
         {"DESCRIPTOR_A", .word = descriptor_a.text}, {"DESCRIPTOR_B", .word = descriptor_b.text},
         {"RUNNING", .number = running}, {"SLOW", .number = slow}, {"FEW", .number = few},
@@ -199,9 +236,10 @@ void lfuse__put_pipeline(const lfuse__tiles *t, const char *name, bool running, 
         {"EPILOGUE_AT", .number = stages(p) / 4}, {"OWN_TILE", .number = pingpong ? lfuse__pipeline_local(p) : 0},
         {"OWN", .number = TEAM_ROWS * width_of(p)}, {NULL},
     };
-    lfuse__text_place places[MOST_PARTS] = {{"EPILOGUE", put_end, 0}};
+    lfuse__text_place places[MOST_PARTS] = {{"PART", put_part_of_k, 0}, {"MEET", put_meet, 0},
+                                            {"EPILOGUE", put_end, 0}};
 
-    for (int i = 0; parts[i].name && i < MOST_PARTS - 2; i++) places[i + 1] = parts[i];
+    for (int i = 0; parts[i].name && i < MOST_PARTS - COMMON - 1; i++) places[COMMON + i] = parts[i];
     lfuse__mma_put_text(t, 0, name, lfuse__text_gemm_pipeline, own, places);
 }
 
@@ -213,6 +251,7 @@ lfuse_status lfuse__pipeline_launch(const lfuse__kernel_class *c, const lfuse__f
 
     lfuse__product_layout_make(c, &l);
     const uint64_t tiles = packed->words[l.own + LFUSE__TILES_DOWN] * packed->words[l.own + LFUSE__TILES_ACROSS];
-    const uint64_t all = tiles * (uint64_t)lfuse__product_batch(c, g);
+    const uint64_t parts = c->product.split ? packed->words[l.own + LFUSE__TILES_PARTS] : 1;
+    const uint64_t all = tiles * parts * (uint64_t)lfuse__product_batch(c, g);
     return lfuse__tiles_launch(c, g, all < most ? all : most, (unsigned)items(&c->product), packed);
 }

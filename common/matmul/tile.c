@@ -12,6 +12,7 @@
 #include "common/kernels/template.h"
 
 #include "common/kernels/text/gemm_band.k.h"
+#include "common/kernels/text/gemm_k_part.k.h"
 #include "common/kernels/text/gemm_schedule.k.h"
 
 uint64_t lfuse__tiles_tickets(const lfuse__kernel_class *c)
@@ -84,9 +85,22 @@ void lfuse__tiles_put_operands(const void *context, int which, int indent)
     lfuse__put_product_memory(t->t.out, indent, t->t.k, &t->l);
 }
 
+void lfuse__tiles_put_k_part(const void *context, int which, int indent)
+{
+    const lfuse__tiles *t = context;
+    const lfuse__parameter parameters[] = {
+        {"SPLIT", .number = t->p->split == LFUSE__SPLIT_K}, {"BY_PARTS", .number = t->l.own + LFUSE__TILES_BY_PARTS},
+        {NULL},
+    };
+
+    (void)which;
+    lfuse__put_text(t->t.out, indent, lfuse__text_gemm_k_part, parameters, NULL, NULL);
+}
+
 void lfuse__tiles_put_schedule(const void *context, int which, int indent)
 {
     static const lfuse__text_place places[] = {{"BAND", lfuse__tiles_put_band, 0},
+                                               {"K_PART", lfuse__tiles_put_k_part, 0},
                                                {"PLACE_IN_TILE", lfuse__tiles_put_items, 0},
                                                {"OPERANDS", lfuse__tiles_put_operands, 0}, {NULL, NULL, 0}};
     const lfuse__tiles *t = context;

@@ -176,6 +176,7 @@ static inline bool lfuse__is_k_contiguous(const lfuse__product_class *p, int ope
  * tile.c: parts of a kernel.
  *   - describe sets everything but `steps` and `overlaps`.
  *   - put_schedule puts text/gemm_schedule.k: it declares the tile, or tiles, that the work-group computes.
+ *   - put_k_part puts text/gemm_k_part.k: the k-tiles of a part of k.
  *   - put_operands declares p<j>, where the operands of the epilogue begin.
  *   - put_items declares `place` and `slice` of work-item `item`, and y and x, its first row and column in the tile.
  *   - put_band declares `down` and `across` of tile `number`, which is one of tiles_down x tiles_across. put_band_of
@@ -183,6 +184,7 @@ static inline bool lfuse__is_k_contiguous(const lfuse__product_class *p, int ope
  */
 void lfuse__tiles_describe(lfuse__tiles *t, lfuse__strbuf *out, const lfuse__kernel_class *c);
 void lfuse__tiles_put_schedule(const void *t, int which, int indent);
+void lfuse__tiles_put_k_part(const void *t, int which, int indent);
 void lfuse__tiles_put_operands(const void *t, int which, int indent);
 void lfuse__tiles_put_items(const void *t, int which, int indent);
 void lfuse__tiles_put_band(const void *t, int which, int indent);

@@ -94,10 +94,9 @@ static bool is_compiled_ahead(int at)
     return lfuse__tile_candidate(&lfuse__wgmma, at, &p) && lfuse__mma_is_small(&p) && p.split != LFUSE__SPLIT_STREAM_K;
 }
 
-/* Stream-K is slower than whole tiles. What is no part of k is computed in such wide tiles by lfuse__tma. */
+/* Stream-K is slower than whole tiles. */
 static bool serves(const lfuse__product_class *p, const int64_t *least, const int64_t *most)
 {
-    if (p->columns == 256 && !p->split) return false;
     return p->split != LFUSE__SPLIT_STREAM_K && lfuse__tile_serves(p, least, most);
 }
 
@@ -108,7 +107,6 @@ static unsigned local_bytes(const lfuse__kernel_class *c)
 
 /* Fitted to times on an H200. */
 static const lfuse__tile_shape shapes[] = {
-    {128, 256, DEPTH, 2, 64, 1, 2, 1, 240, 1700},
     {128, 128, DEPTH, 2, 32, 1, 1, 2, 900, 1210},
     {256, 128, DEPTH, 2, 32, 1, 2, 1, 330, 1700},
     {64, 128, DEPTH, 2, 32, 1, 2, 2, 550, 1080},

@@ -345,7 +345,7 @@ static lfuse_status some_map(struct lfuse__bdevice *dev, const lfuse__tensor_box
     return LFUSE_OK;
 }
 
-/* Where there are tensor maps, whole products are copied by them; parts of k and column sums are not. */
+/* Where there are tensor maps, products are copied by them, in parts of k too. */
 TEST(maps)
 {
     lfuse__facts facts = facts_of(LFUSE__PRODUCTS_TUNED);
@@ -379,7 +379,20 @@ TEST(maps)
     }
     class_of(&c, LFUSE_F16);
     OK(choose(&facts, (int64_t[]){256, 256, 65536}, false, &c));
-    ck_assert_ptr_ne(c.product.solver, &lfuse__tma);
+    ck_assert_ptr_eq(c.product.solver, &lfuse__tma);
+    ck_assert_int_eq(c.product.split, LFUSE__SPLIT_K);
+    geometry_of(&g, 256, 256, 65536);
+    g.addresses[LFUSE__PRODUCT_A] = 4096, g.addresses[LFUSE__PRODUCT_B] = 1 << 20;
+    OK(lfuse__product_pack(&c, &facts, &g, &packed));
+    lfuse__product_layout_make(&c, &l);
+    const uint64_t *own = packed.words + l.own, parts = own[LFUSE__TILES_PARTS];
+    const uint64_t all = own[LFUSE__TILES_DOWN] * own[LFUSE__TILES_ACROSS] * parts;
+    ck_assert_uint_gt(parts, 1);
+    ck_assert_uint_eq(packed.groups, all < facts.info.compute_units ? all : facts.info.compute_units);
+    ck_assert_uint_eq(lfuse__product_workspace(&c, &facts, &g), lfuse__product_tickets(&c) + 256 * 256 * parts * 4);
+    g.parts = 2;
+    OK(lfuse__product_pack(&c, &facts, &g, &packed));
+    ck_assert_uint_eq(packed.words[l.own + LFUSE__TILES_PARTS], 2);
 }
 
 /* A product of f16 with gelu. */
