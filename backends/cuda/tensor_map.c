@@ -12,8 +12,8 @@ _Static_assert(sizeof(CUtensorMap) == LFUSE__TENSOR_MAP_WORDS * sizeof(uint64_t)
 lfuse_status lfuse__cu_tensor_map(lfuse__bdevice *dev, const lfuse__tensor_boxes *of,
                                   uint64_t map[LFUSE__TENSOR_MAP_WORDS], bool *made)
 {
-    const cuuint64_t sizes[] = { of->line, of->lines, of->matrices }, strides[] = { of->apart, of->matrix_apart };
-    const cuuint32_t box[] = { SWIZZLE_BYTES / of->bytes, of->box_lines, 1 }, steps[] = { 1, 1, 1 };
+    cuuint64_t sizes[LFUSE__TENSOR_MAP_AXES], strides[LFUSE__TENSOR_MAP_AXES];
+    cuuint32_t box[LFUSE__TENSOR_MAP_AXES], steps[LFUSE__TENSOR_MAP_AXES];
     /* Elements of 1 and 2 bytes are copied as they are. */
     const CUtensorMapDataType type = of->bytes == 1   ? CU_TENSOR_MAP_DATA_TYPE_UINT8
                                      : of->bytes == 2 ? CU_TENSOR_MAP_DATA_TYPE_UINT16
@@ -22,8 +22,14 @@ lfuse_status lfuse__cu_tensor_map(lfuse__bdevice *dev, const lfuse__tensor_boxes
     CUresult result;
     bool pushed;
 
+    for (unsigned i = 0; i < of->axes; i++) {
+        sizes[i] = of->axis[i].extent;
+        box[i] = i ? of->axis[i].box : SWIZZLE_BYTES / of->bytes;
+        steps[i] = 1;
+        if (i) strides[i - 1] = of->axis[i].apart;
+    }
     LFUSE__TRY(lfuse__cu_enter(dev, &pushed));
-    result = lfuse__cu.TensorMapEncodeTiled(&found, type, 3,
+    result = lfuse__cu.TensorMapEncodeTiled(&found, type, of->axes,
                                             (void *)(uintptr_t)of->address, sizes, strides, box, steps,
                                             CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
                                             CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
@@ -31,8 +37,7 @@ lfuse_status lfuse__cu_tensor_map(lfuse__bdevice *dev, const lfuse__tensor_boxes
     *made = result == CUDA_SUCCESS;
     if (*made) memcpy(map, &found, sizeof found);
     else if (result != CUDA_ERROR_INVALID_VALUE)
-        return lfuse__cu_error(dev, result, "cuTensorMapEncodeTiled of %llu x %llu x %llu",
-                               (unsigned long long)of->matrices, (unsigned long long)of->lines,
-                               (unsigned long long)of->line);
+        return lfuse__cu_error(dev, result, "cuTensorMapEncodeTiled of %u axes, lines of %llu", of->axes,
+                               (unsigned long long)of->axis[0].extent);
     return LFUSE_OK;
 }

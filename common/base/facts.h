@@ -24,17 +24,19 @@ enum { LFUSE__VENDOR_NVIDIA = 0x10de };
 enum { LFUSE__TENSOR_MAP_WORDS = 16 /* of 64 bits, which lie at a multiple of 64 bytes */ };
 
 /*
- * A matrix in memory, of lines of `line` elements each, or a batch of them, and the boxes in which kernels copy it: 128
- * bytes of so many lines.
+ * A tensor in memory, and the boxes in which kernels copy it. Axis 0 is the innermost one, whose elements follow each
+ * other: a box has 128 bytes of it.
  */
+enum { LFUSE__TENSOR_MAP_AXES = 5 /* at most */ };
 typedef struct lfuse__tensor_boxes {
     uint64_t address;
-    uint64_t line, lines;
-    uint64_t apart;        /* bytes from one line to the next */
-    unsigned box_lines;
-    uint64_t matrices;     /* of the batch; else 1 */
-    uint64_t matrix_apart; /* bytes from one matrix to the next; a multiple of 16 where there is one alone, too */
-    unsigned bytes;        /* of an element: 1, 2, or 4, which is f32 that copies round to tf32 */
+    unsigned bytes; /* of an element: 1, 2, or 4, which is f32 that copies round to tf32 */
+    unsigned axes;
+    struct {
+        uint64_t extent;
+        uint64_t apart; /* bytes from one element to the next, a multiple of 16; of axis 0 it is not read */
+        unsigned box;   /* elements of a box; of axis 0 it is not read */
+    } axis[LFUSE__TENSOR_MAP_AXES];
 } lfuse__tensor_boxes;
 
 struct lfuse__bdevice;

@@ -33,15 +33,23 @@ static int most_apart(const lfuse__product_class *p)
 
 bool lfuse__tiles_sum_columns(const lfuse__product_class *p)
 {
-    /* Slices have a column each of a work-item's vectors, when their sums have been put together. */
-    return p->solver->tile->sums_columns && p->sum == LFUSE_F32 && p->item_rows == ROWS && !p->ta && !p->batched &&
-           !p->prologue[0] && !p->prologue[1] && p->item_columns / lfuse__tiles_vector(p) % p->slices == 0 &&
+    const lfuse__tile_traits *tile = p->solver->tile;
+
+    return tile->sums_columns && tile->sums_columns(p) && p->sum == LFUSE_F32 && !p->ta && !p->batched &&
+           !p->prologue[0] && !p->prologue[1] &&
            !(p->split && p->column_sums > 1); /* the parts' sums of a work-item are not in its registers together */
 }
 
+bool lfuse__tiles_are_of_lanes(const lfuse__product_class *p)
+{
+    /* Slices have a column each of a work-item's vectors, when their sums have been put together. */
+    return p->item_rows == ROWS && p->item_columns / lfuse__tiles_vector(p) % p->slices == 0;
+}
+
+/* Where a text says how addends are put together, the tiles of a segment are always as many. */
 int64_t lfuse__tiles_apart(const lfuse__product_class *p, int64_t rows)
 {
-    int64_t apart = 1;
+    int64_t apart = p->solver->tile->put_addend ? most_apart(p) : 1;
     while (apart < most_apart(p) && apart * p->rows < rows) apart *= 2;
     return apart;
 }
@@ -107,11 +115,17 @@ void lfuse__tiles_row(const lfuse__tiles *t, const char *first, const char *r, c
 void lfuse__tiles_put_addend(const lfuse__tiles *t, int indent, const char *where)
 {
     const lfuse__body *body = t->t.k->body;
+    const int reg = body->instr[reduce_of(body)].a;
+    const lfuse__expr addend = t->whole ? lfuse__expression("r%d", reg)
+                                        : lfuse__expression("row < m && column + e < n ? r%d : %s", reg, absent);
     char to[64];
+    if (t->p->solver->tile->put_addend) {
+        t->p->solver->tile->put_addend(t, indent, addend.text);
+        return;
+    }
     if (where) snprintf(to, sizeof to, "acc[%s * %d + e]", where, t->vector);
     else snprintf(to, sizeof to, "sum_[e ^ %d]", lfuse__spilled_offset(0));
-    lfuse__put(t->t.out, indent, "%s = row < m && column + e < n ? r%d : %s;", to, body->instr[reduce_of(body)].a,
-               absent);
+    lfuse__put(t->t.out, indent, "%s = %s;", to, addend.text);
 }
 
 /* ---- what a work-item has of a column ---- */
@@ -185,27 +199,28 @@ static void put_cells(const lfuse__tiles *t)
 
 /* ---- all of a column ---- */
 
-static void put_segments(const lfuse__tiles *t)
+static void put_segments(const lfuse__tiles *t, int indent)
 {
     const int most = most_apart(t->p);
     lfuse__strbuf *out = t->t.out;
-    lfuse__put(out, 2, "S_%s stack_[%d], x_[%d];", t->sum, DEPTH, most);
-    lfuse__put(out, 2, "u32 depth_ = 0;");
-    lfuse__put(out, 2, "for (u32 first_ = 0, done_ = 1; first_ < tiles_down; first_ += apart, done_++) {");
+    lfuse__put(out, indent, "S_%s stack_[%d], x_[%d];", t->sum, DEPTH, most);
+    lfuse__put(out, indent, "u32 depth_ = 0;");
+    lfuse__put(out, indent, "for (u32 first_ = 0, done_ = 1; first_ < tiles_down; first_ += apart, done_++) {");
     lfuse__put(out, 0, "#pragma unroll");
-    lfuse__put(out, 3, "for (u32 i = 0; i < %d; i++)", most);
-    lfuse__put(out, 4, "x_[i] = i < apart ? LOAD_%s(cells, (first_ + i) * wide + column) : %s;",
+    lfuse__put(out, indent + 1, "for (u32 i = 0; i < %d; i++)", most);
+    lfuse__put(out, indent + 2, "x_[i] = i < apart ? LOAD_%s(cells, (first_ + i) * wide + column) : %s;",
                lfuse__memory_word(t->p->sum), absent);
-    put_halves(t, 3, "x_", most);
-    lfuse__put(out, 3, "for (u32 k_ = done_; !(k_ & 1); k_ >>= 1) x_[0] = ADD_%s(stack_[--depth_], x_[0]);", t->sum);
-    lfuse__put(out, 3, "stack_[depth_++] = x_[0];");
-    lfuse__put(out, 2, "}");
-    lfuse__put(out, 2, "S_%s all_ = stack_[--depth_];", t->sum);
-    lfuse__put(out, 2, "while (depth_) all_ = ADD_%s(stack_[--depth_], all_);", t->sum);
+    put_halves(t, indent + 1, "x_", most);
+    lfuse__put(out, indent + 1, "for (u32 k_ = done_; !(k_ & 1); k_ >>= 1) x_[0] = ADD_%s(stack_[--depth_], x_[0]);",
+               t->sum);
+    lfuse__put(out, indent + 1, "stack_[depth_++] = x_[0];");
+    lfuse__put(out, indent, "}");
+    lfuse__put(out, indent, "S_%s all_ = stack_[--depth_];", t->sum);
+    lfuse__put(out, indent, "while (depth_) all_ = ADD_%s(stack_[--depth_], all_);", t->sum);
 }
 
 /* What is made of the sum, and stored. */
-static void put_behind(const lfuse__tiles *t)
+static void put_behind(const lfuse__tiles *t, int indent)
 {
     lfuse__text text = t->t;
     const lfuse__kernel_class *k = text.k;
@@ -216,17 +231,23 @@ static void put_behind(const lfuse__tiles *t)
         lfuse__put_product_place(k, &t->l, j, "0", "column", at, sizeof at);
         if (text.loaded[j]) {
             lfuse__put_load(&text, j, at, load, sizeof load);
-            lfuse__put(text.out, 2, "const L_%s x%d = %s;", reg, j, load);
+            lfuse__put(text.out, indent, "const L_%s x%d = %s;", reg, j, load);
         }
-        if (text.stored[j]) lfuse__put(text.out, 2, "L_%s y%d;", reg, j);
+        if (text.stored[j]) lfuse__put(text.out, indent, "L_%s y%d;", reg, j);
     }
-    lfuse__put(text.out, 2, "const L_%s r%d = all_;", t->sum, reduce_of(k->body));
-    lfuse__put_body(&text, 2, "");
+    lfuse__put(text.out, indent, "const L_%s r%d = all_;", t->sum, reduce_of(k->body));
+    lfuse__put_body(&text, indent, "");
     for (int j = LFUSE__PRODUCT_OWN; j < k->noperands; j++) {
         lfuse__put_product_place(k, &t->l, j, "0", "column", at, sizeof at);
         if (text.stored[j])
-            lfuse__put(text.out, 2, "STORE_%s(p%d, %s, y%d);", lfuse__memory_word(k->operands[j].type), j, at, j);
+            lfuse__put(text.out, indent, "STORE_%s(p%d, %s, y%d);", lfuse__memory_word(k->operands[j].type), j, at, j);
     }
+}
+
+void lfuse__tiles_put_all(const lfuse__tiles *t, int indent)
+{
+    put_segments(t, indent);
+    put_behind(t, indent);
 }
 
 void lfuse__tiles_put_columns(const lfuse__tiles *t, bool number)
@@ -253,7 +274,6 @@ void lfuse__tiles_put_columns(const lfuse__tiles *t, bool number)
     lfuse__put(out, 1, "for (u32 c = item; c < %d; c += %d) {", p->columns, t->threads);
     lfuse__put(out, 2, "const u32 column = b0 + c;");
     lfuse__put(out, 2, "if (column >= n) break;");
-    put_segments(t);
-    put_behind(t);
+    lfuse__tiles_put_all(t, 2);
     lfuse__put(out, 1, "}");
 }

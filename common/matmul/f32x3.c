@@ -52,16 +52,25 @@ lfuse__expr lfuse__f32x3_tiles(const lfuse__tiles *t, int operand)
     return lfuse__expression("(u64)%s", tiles);
 }
 
-/* What is split in a run is in the workspace, A in front of B. */
+/* Where in the workspace that begins which is split in a run: behind what column sums have there. */
+static lfuse__expr split_first(const lfuse__tiles *t)
+{
+    const int last = lfuse__kernel_buffers(t->t.k) - 1;
+
+    if (!t->p->column_sums) return lfuse__expression("BUFFER(%d) + W(%d)", last, t->l.workspace);
+    return lfuse__expression("BUFFER(%d) + W(%d) + %d + (u64)tiles_down * tiles_across * %d", last, t->l.workspace,
+                             LFUSE__TILES_TICKETS * 4, (int)lfuse__tiles_cells(t->p, 1, 1));
+}
+
+/* A is in front of B. */
 lfuse__expr lfuse__f32x3_factors(const lfuse__tiles *t, int operand)
 {
     const lfuse__product_class *p = t->p;
-    const int last = lfuse__kernel_buffers(t->t.k) - 1;
+    const lfuse__expr first = split_first(t);
 
     if (is_kept(p, operand)) return lfuse__expression("(BUFFER(%d) + W(%d))", LFUSE__PRODUCT_SUM, LFUSE__PRODUCT_SUM);
-    if (operand == LFUSE__PRODUCT_A || is_kept(p, LFUSE__PRODUCT_A))
-        return lfuse__expression("(BUFFER(%d) + W(%d))", last, t->l.workspace);
-    return lfuse__expression("(BUFFER(%d) + W(%d) + %s * %d * (%d + (u64)k_tiles * %d))", last, t->l.workspace,
+    if (operand == LFUSE__PRODUCT_A || is_kept(p, LFUSE__PRODUCT_A)) return lfuse__expression("(%s)", first.text);
+    return lfuse__expression("(%s + %s * %d * (%d + (u64)k_tiles * %d))", first.text,
                              lfuse__f32x3_tiles(t, LFUSE__PRODUCT_A).text, p->rows, FACTOR, p->depth * WORDS_BYTES);
 }
 
@@ -95,13 +104,17 @@ static void put_split(const void *context, int operand, int indent)
     const lfuse__expr aligned = lfuse__expression("W(%d) >> %d & 1", t->l.own + LFUSE__TILES_VECTORS, operand);
     const lfuse__expr factors = lfuse__f32x3_factors(t, operand), all = lfuse__f32x3_tiles(t, operand);
     const int chunks = t->p->depth / 8; /* of a line along k */
+    const bool strided = a && t->p->column_sums;
+    const lfuse__expr row = strided ? lfuse__pipeline_row(t->p, lfuse__pipeline_first_row(t->p).text, "in_tile")
+                                    : lfuse__expression("0");
     const lfuse__parameter parameters[] = {
         {"K_CONTIGUOUS", .number = lfuse__is_k_contiguous(t->p, operand)}, {"OPERAND", .word = first.text},
         {"DEPTH", .number = t->p->depth}, {"SPAN", .number = 8 / chunks}, {"TURNS", .number = chunks},
         {"LD", .number = a ? t->l.lda : t->l.ldb}, {"ALIGNED", .word = aligned.text},
         {"WIDTH", .number = width(t->p, operand)}, {"BAND", .number = band(t->p, operand)},
         {"FACTORS", .word = factors.text}, {"TILES", .word = a ? "tiles_down" : "tiles_across"},
-        {"ALL", .word = all.text}, {"BATCHED", .number = t->p->batched}, {"NOT_FINITE", .number = NOT_FINITE}, {NULL},
+        {"ALL", .word = all.text}, {"BATCHED", .number = t->p->batched}, {"NOT_FINITE", .number = NOT_FINITE},
+        {"STRIDED", .number = strided}, {"ROW_OF_TILE", .word = row.text}, {NULL},
     };
 
     lfuse__put_text(t->t.out, indent, lfuse__text_gemm_split_f16_operand, parameters, places[operand], t);
@@ -133,7 +146,9 @@ void lfuse__f32x3_put_unscaled(const void *context, int which, int indent)
     const lfuse__expr at_b = lfuse__expression(
         lfuse__is_k_contiguous(t->p, LFUSE__PRODUCT_B) ? "LOAD_f32(first_b, (i64)column * (i64)W(%d) + l)"
                                                        : "LOAD_f32(first_b, (i64)l * (i64)W(%d) + column)", t->l.ldb);
+    const lfuse__expr row = lfuse__pipeline_row(t->p, "a0", "in_tile");
     const lfuse__parameter parameters[] = {
+        {"STRIDED", .number = t->p->column_sums}, {"ROW_OF_TILE", .word = row.text}, {"ROWS", .number = t->p->rows},
         {"SUMS", .number = t->p->item_rows * t->p->item_columns}, {"NOT_FINITE", .number = NOT_FINITE},
         {"WARP_ROWS", .number = lfuse__mma_warp_rows(t->p)},
         {"WARP_COLUMNS", .number = lfuse__mma_warp_columns(t->p)},
@@ -162,7 +177,7 @@ static uint64_t split_bytes(const lfuse__product_class *p, const lfuse__facts *f
 
 uint64_t lfuse__f32x3_workspace(const lfuse__kernel_class *c, const lfuse__facts *facts, const lfuse__geometry *g)
 {
-    uint64_t bytes = 0;
+    uint64_t bytes = lfuse__tiles_workspace(c, facts, g); /* of column sums */
 
     for (int i = 0; i < LFUSE__PRODUCT_SUM; i++)
         if (!is_kept(&c->product, i)) bytes += split_bytes(&c->product, facts, g, i);
@@ -214,7 +229,6 @@ const char *lfuse__f32x3_declines(const lfuse__matmul_desc *desc)
 {
     if (desc->types[0] != LFUSE_F32 || desc->types[1] != LFUSE_F32) return "it splits operands of f32";
     if (desc->list) return "it takes no lists";
-    if (desc->column_sums) return "it does not sum columns";
     if (desc->high.m && desc->high.k < LFUSE__F32X3_LEAST_K) return "its sums are to be longer";
     return desc->prologue ? "its operands have to lie in memory" : NULL;
 }

@@ -50,7 +50,8 @@ static bool runs_on(const lfuse__facts *facts)
 
 static const char *declines(const lfuse__facts *facts, const lfuse__matmul_desc *desc)
 {
-    return runs_on(facts) ? lfuse__f32x3_declines(desc) : "the device has no such instructions";
+    if (!runs_on(facts)) return "the device has no such instructions";
+    return desc->column_sums ? "it does not sum columns" : lfuse__f32x3_declines(desc);
 }
 
 /*

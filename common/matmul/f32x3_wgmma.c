@@ -88,12 +88,13 @@ static const lfuse__tile_traits traits = {
     .shapes = shapes, .nshapes = sizeof shapes / sizeof *shapes, .tensor_cores = true, .bytes = 2,
     .local = lfuse__pipeline_local, .put_corner = lfuse__pipeline_put_corner, .put_place = lfuse__pipeline_put_place,
     .put_kernel = put_kernel,
+    .sums_columns = lfuse__pipeline_sums_columns, .put_addend = lfuse__pipeline_put_addend,
 };
 
 const lfuse__solver lfuse__f32x3 = {
     .name = "f32x3", .tile = &traits, .splits_operands = true, .runs_on = runs_on, .declines = declines,
     .candidate = lfuse__tile_candidate, .serves = lfuse__f32x3_serves, .has = lfuse__pipeline_has,
     .suits = lfuse__f32x3_suits, .cost = lfuse__f32x3_cost,
-    .phases = LFUSE__F32X3_PHASES, .workspace = lfuse__f32x3_workspace, .kept = lfuse__f32x3_kept,
-    .local_bytes = local_bytes, .emit = lfuse__tiles_emit, .pack = pack,
+    .phases = LFUSE__F32X3_PHASES, .tickets = lfuse__tiles_tickets, .workspace = lfuse__f32x3_workspace,
+    .kept = lfuse__f32x3_kept, .local_bytes = local_bytes, .emit = lfuse__tiles_emit, .pack = pack,
 };

@@ -62,6 +62,7 @@ static void put_operand(const void *context, int place, int indent)
     const int copiers = p->solver->tile->copiers;
     const int base = a ? 0 : lfuse__mma_k_tile_bytes(p, LFUSE__PRODUCT_A);
     const lfuse__expr stage = lfuse__expression("to - base + %d", base);
+    const lfuse__expr index = a ? lfuse__pipeline_row(p, "a0", "line") : lfuse__expression("b0 + line");
     const lfuse__expr first_stage = lfuse__expression("%d", base * lfuse__mma_stages(p));
     char first[96], first_of_warp[64];
     const lfuse__parameter parameters[] = {
@@ -71,7 +72,7 @@ static void put_operand(const void *context, int place, int indent)
         {"PART_COPY", .number = part == COPY}, {"PART_FRAGMENTS", .number = part == FRAGMENTS},
         {"PART_COPY_SLOWLY", .number = part == COPY_SLOWLY}, {"K_CONTIGUOUS", .number = along},
         {"OPERAND", .word = first}, {"LD", .number = a ? t->l.lda : t->l.ldb}, {"ORIGIN", .word = a ? "a0" : "b0"},
-        {"OUTER", .word = a ? "m" : "n"}, {"DEPTH", .number = p->depth},
+        {"OUTER", .word = a ? "m" : "n"}, {"OUTER_INDEX", .word = index.text}, {"DEPTH", .number = p->depth},
         {"BASE", .number = base * lfuse__mma_stages(p)}, {"WIDTH", .number = width},
         {"STAGE", .number = width * p->depth * bytes}, {"CHUNKS", .number = chunks},
         {"COPIER", .word = copiers ? "(item % 128)" : "item"}, {"COPIERS", .number = copiers ? copiers : t->threads},
@@ -132,8 +133,8 @@ static void add_parameters(const lfuse__tiles *t, const char *name, lfuse__param
         {"SUMS", .number = p->item_rows * p->item_columns}, {"AHEAD", .number = p->prefetch},
         {"STAGES", .number = lfuse__mma_stages(p)},
         {"STEPS", .number = p->depth * lfuse__mma_bytes(p) / LFUSE__MMA_STEP_BYTES},
-        {"MAP_A", .number = lfuse__tiles_map(&t->l, LFUSE__PRODUCT_A)},
-        {"MAP_B", .number = lfuse__tiles_map(&t->l, LFUSE__PRODUCT_B)},
+        {"MAP_A", .number = lfuse__tiles_map(p, &t->l, LFUSE__PRODUCT_A)},
+        {"MAP_B", .number = lfuse__tiles_map(p, &t->l, LFUSE__PRODUCT_B)},
         {"A_BYTES", .number = lfuse__mma_k_tile_bytes(p, LFUSE__PRODUCT_A)},
         {"B_BYTES", .number = lfuse__mma_k_tile_bytes(p, LFUSE__PRODUCT_B)},
         {"STEP_A", .number = lfuse__wgmma_step(p, LFUSE__PRODUCT_A)},
@@ -171,7 +172,7 @@ static void add_places(lfuse__text_place *all, int own, int most)
 void lfuse__mma_put_text(const lfuse__tiles *t, int indent, const char *name, const char *text,
                          const lfuse__parameter *own, const lfuse__text_place *own_places)
 {
-    enum { MOST = 64 };
+    enum { MOST = 72 };
     lfuse__parameter parameters[MOST];
     lfuse__text_place places[MOST];
     int i;

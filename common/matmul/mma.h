@@ -71,6 +71,9 @@ int lfuse__wgmma_step(const lfuse__product_class *p, int operand);
  *   - pipeline_is_pingpong returns whether each warpgroup has tiles of its own.
  *   - pipeline_multiplying returns the work-items of a group that multiply.
  *   - pipeline_bytes returns the bytes of local memory that a launch asks for.
+ *   - pipeline_first_row returns an expression: the row of D where tile `down` begins. pipeline_row returns one of the
+ *     row that is line `r` in local memory of the tile that begins at `first`; pipeline_height the rows of D from the
+ *     first one of a tile to behind its last.
  *   - pipeline_launch sets the groups of a launch, whose words lfuse__tiles_pack has set: they stay on their units,
  *     as many as these have room for, and take one tile after the other.
  */
@@ -83,8 +86,23 @@ void lfuse__pipeline_put_corner(const lfuse__tiles *t, int indent, const char *p
 void lfuse__pipeline_put_place(const lfuse__tiles *t, int indent, const char *number);
 int lfuse__pipeline_multiplying(const lfuse__product_class *p);
 unsigned lfuse__pipeline_bytes(const lfuse__product_class *p);
+lfuse__expr lfuse__pipeline_first_row(const lfuse__product_class *p);
+lfuse__expr lfuse__pipeline_row(const lfuse__product_class *p, const char *first, const char *r);
+int lfuse__pipeline_height(const lfuse__product_class *p);
 lfuse_status lfuse__pipeline_launch(const lfuse__kernel_class *c, const lfuse__facts *facts, const lfuse__geometry *g,
                                     lfuse__packed *packed);
+
+/*
+ * pipeline_sums.c: sums of columns, for pipeline.c.
+ *   - sums_columns and put_addend are functions of the traits.
+ *   - put_corner and put_place are those of a class that sums columns.
+ *   - put_sums, a place of a text, puts gemm_pipeline_sums.k where columns are summed.
+ */
+bool lfuse__pipeline_sums_columns(const lfuse__product_class *p);
+void lfuse__pipeline_put_addend(const lfuse__tiles *t, int indent, const char *addend);
+void lfuse__pipeline_sums_put_corner(const lfuse__tiles *t, int indent, const char *place);
+void lfuse__pipeline_sums_put_place(const lfuse__tiles *t, int indent, const char *number);
+void lfuse__pipeline_put_sums(const void *t, int which, int indent);
 
 /* mma.c: returns the bytes of a k-tile of A or B in local memory, with all words of its elements. */
 int lfuse__mma_k_tile_bytes(const lfuse__product_class *p, int operand);

@@ -109,6 +109,10 @@ void lfuse__pipeline_put_corner(const lfuse__tiles *t, int indent, const char *p
 {
     const int across = across_of(t->p);
 
+    if (t->p->column_sums) {
+        lfuse__pipeline_sums_put_corner(t, indent, place);
+        return;
+    }
     lfuse__put(t->t.out, indent, "const u32 y = %s / %d * %d + %s / %d %% 4 * 16 + %s %% %d / %d;", place,
                LFUSE__WARPGROUP, lfuse__mma_warp_rows(t->p) * 4, place, TEAM, place, TEAM, across);
     lfuse__put(t->t.out, indent, "const u32 x = %s %% %d * %d;", place, across, t->vector);
@@ -118,6 +122,10 @@ void lfuse__pipeline_put_place(const lfuse__tiles *t, int indent, const char *nu
 {
     const int each = vectors_of(t->p), of_rows = t->p->columns / width_of(t->p) * each; /* vectors */
 
+    if (t->p->column_sums) {
+        lfuse__pipeline_sums_put_place(t, indent, number);
+        return;
+    }
     lfuse__put(t->t.out, indent, "const u32 g = %s;", number);
     lfuse__put(t->t.out, indent, "const u32 row = a0 + g / %d * %d + g / %d %% 2 * %d + g %% %d * %d + y;", 2 * of_rows,
                LFUSE__WGMMA_ROWS, of_rows, TEAM_ROWS, each, TEAM / across_of(t->p));
@@ -141,16 +149,19 @@ static void put_sums(const lfuse__tiles *t, int indent)
                width_of(t->p), across, t->vector);
 }
 
-/* Whether the body takes so long that products beside it are delayed, and that the last one is worth sharing. */
+/* Whether the body takes so long that products beside it are delayed. */
 static bool is_long(const lfuse__tiles *t)
 {
     return lfuse__pipeline_is_pingpong(t->p) && lfuse__product_work(t->t.k) > LONG;
 }
 
-/* Who has the last tile's sums is not known before where these are of parts of k. */
+/*
+ * Whether the last one is worth sharing. Who has the last tile's sums is not known before where these are of parts of
+ * k; sums of columns are made of all passes of a warp.
+ */
 static bool shares_last(const lfuse__tiles *t)
 {
-    return is_long(t) && !t->p->split;
+    return is_long(t) && !t->p->split && !t->p->column_sums;
 }
 
 /* Parts of text/gemm_pipeline_end.k. */
@@ -169,7 +180,8 @@ static void put_end(const void *context, int which, int indent)
 {
     static const lfuse__text_place parts[] = {
         {"LOADS", put_part, LOADS}, {"BODIES", put_part, BODIES}, {"LOADS_OF_WHOLE", put_part, LOADS_OF_WHOLE},
-        {"BODIES_OF_WHOLE", put_part, BODIES_OF_WHOLE}, {NULL, NULL, 0},
+        {"BODIES_OF_WHOLE", put_part, BODIES_OF_WHOLE}, {"TOTALS", lfuse__pipeline_put_sums, 0},
+        {NULL, NULL, 0},
     };
     const lfuse__tiles *t = context;
     const lfuse__product_class *p = t->p;
@@ -177,7 +189,8 @@ static void put_end(const void *context, int which, int indent)
     const lfuse__parameter own[] = {
         {"WIDTH", .number = width_of(p)}, {"SIDES", .number = p->columns / width_of(p)},
         {"PACED", .number = is_long(t)}, {"SHARED", .number = shares_last(t)}, {"NS", .number = PAUSES / passes},
-        {"WORK", .number = work}, {"PASSES", .number = passes}, {NULL},
+        {"WORK", .number = work}, {"PASSES", .number = passes}, {"HEIGHT", .number = lfuse__pipeline_height(p)},
+        {"COLUMN_SUMS", .number = p->column_sums}, {NULL},
     };
 
     (void)which;
@@ -220,6 +233,7 @@ void lfuse__put_pipeline(const lfuse__tiles *t, const char *name, bool running, 
     const lfuse__expr descriptor_b = lfuse__wgmma_descriptor(p, LFUSE__PRODUCT_B);
     const bool slow = p->solver->tile->copiers > 0, pingpong = lfuse__pipeline_is_pingpong(p);
     const int few = slow ? FEW_WHERE_SLOW : FEW;
+    const lfuse__expr first_row = lfuse__pipeline_first_row(p);
     const lfuse__parameter own[] = {
         {"MAPS", .number = p->solver->tile->maps}, {"STAGE", .number = stage(p)},
         {"ITEMS", .number = items(p)}, {"MULTIPLYING", .number = lfuse__pipeline_multiplying(p)},
@@ -227,12 +241,13 @@ void lfuse__put_pipeline(const lfuse__tiles *t, const char *name, bool running, 
         {"WARPGROUPS", .number = pingpong ? 1 : lfuse__pipeline_multiplying(p) / LFUSE__WARPGROUP},
         {"BYTES", .number = (int)lfuse__pipeline_bytes(p)}, {"PINGPONG", .number = pingpong},
         {"SHARED", .number = shares_last(t)}, {"SPLIT", .number = p->split},
+        {"MEETS", .number = p->split || p->column_sums},
         {"PARTS", .number = t->l.own + LFUSE__TILES_PARTS},
         {"GROUP_A", .number = LFUSE__WGMMA_ROWS * p->depth * lfuse__mma_bytes(p)},
         {"DESCRIPTOR_A", .word = descriptor_a.text}, {"DESCRIPTOR_B", .word = descriptor_b.text},
         {"RUNNING", .number = running}, {"SLOW", .number = slow}, {"FEW", .number = few},
         {"BATCHED", .number = p->batched}, {"BATCH", .number = t->l.batch},
-        {"MANY", .number = many(p, few)},
+        {"FIRST_ROW", .word = first_row.text}, {"MANY", .number = many(p, few)},
         {"EPILOGUE_AT", .number = stages(p) / 4}, {"OWN_TILE", .number = pingpong ? lfuse__pipeline_local(p) : 0},
         {"OWN", .number = TEAM_ROWS * width_of(p)}, {NULL},
     };

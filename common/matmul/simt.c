@@ -371,8 +371,9 @@ static const lfuse__tile_shape shapes[] = {
 };
 
 static const lfuse__tile_traits traits = {
-    .shapes = shapes, .nshapes = sizeof shapes / sizeof *shapes, .sums_columns = true, .overlaps = true,
-    .local = local, .put_corner = put_corner, .put_place = put_place, .put_kernel = put_kernel,
+    .shapes = shapes, .nshapes = sizeof shapes / sizeof *shapes, .overlaps = true,
+    .sums_columns = lfuse__tiles_are_of_lanes, .local = local, .put_corner = put_corner, .put_place = put_place,
+    .put_kernel = put_kernel,
 };
 
 const lfuse__solver lfuse__simt = {

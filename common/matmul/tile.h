@@ -73,7 +73,15 @@ typedef struct lfuse__tile_traits {
     bool maps;         /* the kernel has tensor maps of A and B among its argument words */
     bool blocks;       /* tensor cores: lines of more than 128 bytes are cut into blocks of that width in local memory,
                           which lie behind each other, as wgmma wants them */
-    bool sums_columns; /* a work-item's rows can be those that a row kernel's work-item adds up (column_sums.c) */
+    /*
+     * Sums of columns (column_sums.c).
+     *   - sums_columns returns whether the rows of such a tile can be those that row kernels add up first. NULL: none
+     *     can.
+     *   - put_addend puts what adds `addend`, an expression, to the sum of the column that vector w has at element e.
+     *     NULL: it takes the place of the accumulator, which is not needed any more.
+     */
+    bool (*sums_columns)(const lfuse__product_class *p);
+    void (*put_addend)(const lfuse__tiles *t, int indent, const char *addend);
     bool overlaps;     /* the kernel has HAND_OVER and BEGIN, for devices with facts.overlaps */
     /*
      * Returns the elements of local memory of a group, in units of the accumulators; of pipelines (mma.h) those of the
@@ -138,15 +146,15 @@ int lfuse__tiles_threads(const lfuse__product_class *p);
  * Returns the argument word where the tensor map of A or B begins, in kernels that have maps: a multiple of 8 behind
  * the solver's own words, as a map lies at a multiple of 64 bytes.
  */
-static inline int lfuse__tiles_map(const lfuse__product_layout *l, int operand)
+static inline int lfuse__tiles_map(const lfuse__product_class *p, const lfuse__product_layout *l, int operand)
 {
-    return (l->own + LFUSE__TILES_OWN + 7) / 8 * 8 + operand * LFUSE__TENSOR_MAP_WORDS;
+    return (l->own + LFUSE__TILES_OWN + (p->column_sums > 0) + 7) / 8 * 8 + operand * LFUSE__TENSOR_MAP_WORDS;
 }
 
 /* Returns how many argument words a kernel has. */
 static inline int lfuse__tiles_words(const lfuse__product_class *p, const lfuse__product_layout *l)
 {
-    if (p->solver->tile && p->solver->tile->maps) return lfuse__tiles_map(l, LFUSE__PRODUCT_B + 1);
+    if (p->solver->tile && p->solver->tile->maps) return lfuse__tiles_map(p, l, LFUSE__PRODUCT_B + 1);
     return l->own + LFUSE__TILES_OWN + (p->column_sums > 0);
 }
 
@@ -232,17 +240,21 @@ static inline int lfuse__spilled_offset(int e)
 
 /*
  * column_sums.c: sums of the columns of what the epilogue computes.
- *   - tiles_sum_columns returns whether tiles of this class can.
+ *   - tiles_sum_columns returns whether tiles of this class can. tiles_are_of_lanes is a function of the traits, of
+ *     tiles whose work-items have eight rows each, as the lanes of row kernels.
  *   - tiles_apart returns how many tiles share a segment of a column of so many rows: the rows of a tile are so far
  *     apart. tiles_down returns how many tiles there are along m, tiles_cells the bytes that tiles pass on in the
  *     workspace.
  *   - text_part limits a text to what is made of the sums (`columns`), or to the rest.
  *   - tiles_row writes an expression: the row of D that row `r` is of the tile whose first row is `first`.
  *   - put_addend puts, behind the epilogue's body, the element's term of the sum: in vector `where` of acc, or, where
- *     that is NULL, in sum_. put_columns puts all that follows; `number`: vectors are numbered as in
- *     text/gemm_by_number.k.
+ *     that is NULL, in sum_; or where the solver's trait says. put_columns puts all that follows; `number`: vectors are
+ *     numbered as in text/gemm_by_number.k.
+ *   - put_all puts what adds up the cells of column `column` and what is made of the sum. In scope are `cells`, those
+ *     of tile i down begin at element i * wide, `apart` and tiles_down.
  */
 bool lfuse__tiles_sum_columns(const lfuse__product_class *p);
+bool lfuse__tiles_are_of_lanes(const lfuse__product_class *p);
 int64_t lfuse__tiles_apart(const lfuse__product_class *p, int64_t rows);
 int64_t lfuse__tiles_down(const lfuse__product_class *p, int64_t rows);
 uint64_t lfuse__tiles_cells(const lfuse__product_class *p, int64_t down, int64_t across);
@@ -250,6 +262,7 @@ void lfuse__tiles_text_part(lfuse__text *t, bool columns);
 void lfuse__tiles_row(const lfuse__tiles *t, const char *first, const char *r, char *text, size_t size);
 void lfuse__tiles_put_addend(const lfuse__tiles *t, int indent, const char *where);
 void lfuse__tiles_put_columns(const lfuse__tiles *t, bool number);
+void lfuse__tiles_put_all(const lfuse__tiles *t, int indent);
 
 /*
  * prefetch.c: what the epilogue reads of memory.

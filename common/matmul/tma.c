@@ -27,7 +27,10 @@ void lfuse__tma_put_part(const void *context, int part, int indent)
     const lfuse__expr shape = lfuse__expression("%s_%d", lfuse__mma_word(t, LFUSE__PRODUCT_A), p->columns);
     const int half = p->depth * lfuse__mma_bytes(p) / LFUSE__MMA_STEP_BYTES / 2;
     const lfuse__expr of_a = matrix_of(t, LFUSE__PRODUCT_A), of_b = matrix_of(t, LFUSE__PRODUCT_B);
+    const lfuse__expr first_row = lfuse__pipeline_first_row(p);
     const lfuse__parameter own[] = {
+        {"FIRST_ROW", .word = first_row.text}, {"COLUMN_SUMS", .number = p->column_sums},
+        {"SHARING", .number = LFUSE__SEGMENT / p->rows},
         {"MATRIX_A", .word = of_a.text}, {"MATRIX_B", .word = of_b.text},
         {"PART_EARLY", .number = part == LFUSE__TMA_EARLY}, {"PART_SOURCES", .number = part == LFUSE__TMA_SOURCES},
         {"PART_COPY", .number = part == LFUSE__TMA_COPY},
@@ -57,6 +60,25 @@ void lfuse__tma_put_kernel(const lfuse__tiles *t, const char *name)
 
 /* ---- sizes ---- */
 
+/*
+ * The map of A where columns are summed: the lines of a box are in the order of lfuse__pipeline_row, eight that are 128
+ * rows apart innermost. Rows have to be a multiple of 128, so that no axis leads beyond the last one.
+ */
+static lfuse_status make_summed_map(const lfuse__kernel_class *c, const lfuse__facts *facts, const lfuse__geometry *g,
+                                    uint64_t *map, bool *made)
+{
+    const unsigned bytes = (unsigned)lfuse__mma_bytes(&c->product);
+    const uint64_t rows = (uint64_t)g->extents[0], row = (uint64_t)g->strides[LFUSE__PRODUCT_A][0] * bytes;
+    const lfuse__tensor_boxes of = {
+        .address = g->addresses[LFUSE__PRODUCT_A], .bytes = bytes, .axes = 5,
+        .axis = {{.extent = (uint64_t)g->extents[2]}, {rows / 128, 128 * row, 8}, {2, 64 * row, 2}, {8, 8 * row, 8},
+                 {8, row, 1}},
+    };
+
+    *made = rows % 128 == 0;
+    return *made ? facts->tensor_map(facts->maps_of, &of, map, made) : LFUSE_OK;
+}
+
 /* Makes the tensor map of an operand, boxes of 128 bytes by as many lines as a k-tile has. */
 static lfuse_status make_map(const lfuse__kernel_class *c, const lfuse__facts *facts, const lfuse__geometry *g,
                              int operand, uint64_t *map, bool *made)
@@ -69,13 +91,13 @@ static lfuse_status make_map(const lfuse__kernel_class *c, const lfuse__facts *f
     const uint64_t apart = (uint64_t)g->strides[operand][0] * bytes;
     const bool shared = !p->batched || g->strides[operand][LFUSE__PRODUCT_BATCH] == 0;
     const lfuse__tensor_boxes of = {
-        .address = g->addresses[operand], .line = along ? k : outer, .lines = along ? outer : k,
-        .apart = apart, .box_lines = (unsigned)(along ? width : p->depth),
-        .matrices = shared ? 1 : (uint64_t)lfuse__product_batch(c, g),
-        .matrix_apart = shared ? apart : (uint64_t)g->strides[operand][LFUSE__PRODUCT_BATCH] * bytes,
-        .bytes = bytes,
+        .address = g->addresses[operand], .bytes = bytes, .axes = 3,
+        .axis = {{.extent = along ? k : outer}, {along ? outer : k, apart, (unsigned)(along ? width : p->depth)},
+                 {shared ? 1 : (uint64_t)lfuse__product_batch(c, g),
+                  shared ? apart : (uint64_t)g->strides[operand][LFUSE__PRODUCT_BATCH] * bytes, 1}},
     };
 
+    if (operand == LFUSE__PRODUCT_A && p->column_sums) return make_summed_map(c, facts, g, map, made);
     return facts->tensor_map(facts->maps_of, &of, map, made);
 }
 
@@ -89,8 +111,9 @@ lfuse_status lfuse__tma_pack(const lfuse__kernel_class *c, const lfuse__facts *f
 
     LFUSE__TRY(lfuse__tiles_pack(c, facts, g, packed));
     lfuse__product_layout_make(c, &l);
-    uint64_t *const own = packed->words + l.own, *const maps = packed->words + lfuse__tiles_map(&l, 0);
-    memset(own + LFUSE__TILES_OWN, 0, (size_t)(packed->words + packed->nwords - own - LFUSE__TILES_OWN) * sizeof *own);
+    uint64_t *const own = packed->words + l.own, *const maps = packed->words + lfuse__tiles_map(&c->product, &l, 0);
+    uint64_t *const rest = own + LFUSE__TILES_OWN + (c->product.column_sums > 0);
+    memset(rest, 0, (size_t)(packed->words + packed->nwords - rest) * sizeof *rest);
     mapped = (own[LFUSE__TILES_VECTORS] & BOTH) == BOTH && g->extents[2] > 0;
     for (int i = LFUSE__PRODUCT_A; i <= LFUSE__PRODUCT_B && mapped; i++)
         LFUSE__TRY(make_map(c, facts, g, i, maps + i * LFUSE__TENSOR_MAP_WORDS, &mapped));
@@ -130,7 +153,6 @@ const char *lfuse__tma_declines(const lfuse__facts *facts, const lfuse__matmul_d
 {
     if (!lfuse__pipeline_has_room(facts) || !facts->tensor_map)
         return "the device has no such instructions";
-    if (desc->column_sums) return "it does not sum columns";
     if (desc->list) return "it takes no lists";
     return desc->prologue ? "its operands have to lie in memory" : NULL;
 }
@@ -149,11 +171,18 @@ bool lfuse__tma_serves(const lfuse__product_class *p, const int64_t *least, cons
 
 /*
  * Stream-K is slower: units that are at different k-tiles at a time read different operands, and the cache behind them
- * has no room for all. An H100 took 266 us for 4096 cubed in such ranges, 214 in whole tiles.
+ * has no room for all. An H100 took 266 us for 4096 cubed in such ranges, 214 in whole tiles. Columns are summed of
+ * whole tiles alone.
  */
 static bool serves(const lfuse__product_class *p, const int64_t *least, const int64_t *most)
 {
-    return p->split != LFUSE__SPLIT_STREAM_K && lfuse__tile_serves(p, least, most);
+    return p->split != LFUSE__SPLIT_STREAM_K && !(p->split && p->column_sums) && lfuse__tile_serves(p, least, most);
+}
+
+/* Where columns are summed, A has a map if its rows are a whole number of 128: else it would wait for elements. */
+static bool suits(const lfuse__product_class *p, const int64_t *extents)
+{
+    return lfuse__mma_suits(p, extents) && (!p->column_sums || extents[0] % 128 == 0);
 }
 
 /*
@@ -171,12 +200,13 @@ static const lfuse__tile_traits traits = {
     .bytes = 2, .copiers = LFUSE__WARPGROUP, .maps = true, .blocks = true, .local = lfuse__pipeline_local,
     .put_corner = lfuse__pipeline_put_corner, .put_place = lfuse__pipeline_put_place,
     .put_kernel = lfuse__tma_put_kernel,
+    .sums_columns = lfuse__pipeline_sums_columns, .put_addend = lfuse__pipeline_put_addend,
 };
 
 const lfuse__solver lfuse__tma = {
     .name = "tma", .vendors_share = 1, .tile = &traits, .runs_on = lfuse__tiles_fit, .declines = declines,
     .candidate = lfuse__tile_candidate, .is_compiled_ahead = lfuse__tile_is_compiled_ahead, .serves = serves,
-    .suits = lfuse__mma_suits, .cost = lfuse__tma_cost, .phases = 1, .tickets = lfuse__tiles_tickets,
+    .suits = suits, .cost = lfuse__tma_cost, .phases = 1, .tickets = lfuse__tiles_tickets,
     .workspace = lfuse__tiles_workspace, .local_bytes = lfuse__tma_local_bytes, .emit = lfuse__tiles_emit,
     .pack = lfuse__tma_pack,
 };

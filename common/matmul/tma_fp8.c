@@ -24,6 +24,7 @@ static void put_kernel(const lfuse__tiles *t, const char *name)
 
 static const char *declines(const lfuse__facts *facts, const lfuse__matmul_desc *desc)
 {
+    if (desc->column_sums) return "it does not sum columns";
     return lfuse__fp8_multiplies(desc) ? lfuse__tma_declines(facts, desc) : "it multiplies e4m3 and e5m2";
 }
 

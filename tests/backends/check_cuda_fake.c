@@ -95,8 +95,8 @@ TEST(test_facts)
 TEST(test_tensor_map)
 {
     lfuse__bdevice *dev = open_device(0);
-    lfuse__tensor_boxes of = { .address = 1 << 20, .line = 64, .lines = 8, .apart = 128, .box_lines = 64,
-                               .matrices = 3, .matrix_apart = 1024, .bytes = 2 };
+    lfuse__tensor_boxes of = { .address = 1 << 20, .bytes = 2, .axes = 3,
+                               .axis = { { .extent = 64 }, { 8, 128, 64 }, { 3, 1024, 1 } } };
     lfuse__facts facts;
     uint64_t map[LFUSE__TENSOR_MAP_WORDS];
     CUcontext current;
@@ -115,15 +115,15 @@ TEST(test_tensor_map)
     of.address += 2;
     OK(facts.tensor_map(dev, &of, map, &made));
     ck_assert(!made);
-    of.address -= 2, of.apart = 120;
+    of.address -= 2, of.axis[1].apart = 120;
     OK(facts.tensor_map(dev, &of, map, &made));
     ck_assert(!made);
-    of.apart = 128, of.matrix_apart = 1032;
+    of.axis[1].apart = 128, of.axis[2].apart = 1032;
     OK(facts.tensor_map(dev, &of, map, &made));
     ck_assert(!made);
     arrange("cuTensorMapEncodeTiled:1:2");
     FAILS(LFUSE_ERR_DEVICE_MEMORY, facts.tensor_map(dev, &of, map, &made));
-    ck_says("cuTensorMapEncodeTiled of 3 x 8 x 64");
+    ck_says("cuTensorMapEncodeTiled of 3 axes, lines of 64");
     arrange("");
 }
 

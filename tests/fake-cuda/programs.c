@@ -118,9 +118,10 @@ CUresult fake_TensorMapEncodeTiled(CUtensorMap *map, CUtensorMapDataType type, c
     ENTER(TensorMapEncodeTiled);
     if (!fake_depth) return CUDA_ERROR_INVALID_CONTEXT;
     (void)type, (void)steps, (void)interleave, (void)promotion, (void)fill;
-    if (rank != 3 || (uintptr_t)address % 16 || !address || strides[0] % 16 || strides[1] % 16 || !sizes[0] ||
-        !sizes[1] || !sizes[2] || box[1] > 256 || box[2] != 1 || swizzle != CU_TENSOR_MAP_SWIZZLE_128B)
+    if (!rank || rank > 5 || (uintptr_t)address % 16 || !address || swizzle != CU_TENSOR_MAP_SWIZZLE_128B)
         return CUDA_ERROR_INVALID_VALUE;
+    for (cuuint32_t i = 0; i < rank; i++)
+        if (!sizes[i] || !box[i] || box[i] > 256 || (i && strides[i - 1] % 16)) return CUDA_ERROR_INVALID_VALUE;
     memset(map, 0, sizeof *map);
     memcpy(map, &address, sizeof address);
     return CUDA_SUCCESS;

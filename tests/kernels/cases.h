@@ -29,9 +29,11 @@ void case_tiles(rig *r, lfuse_type type);    /* products on GPUs */
 void case_units(rig *r, lfuse_type type, lfuse_precision precision);
 void case_split(rig *r);     /* products of f32 from split operands, where the rig's facts have them */
 void case_column_sums(rig *r); /* products on GPUs that sum columns of what they store */
+void case_unit_sums(rig *r);   /* those on tensor cores, where the rig's facts have them */
 void case_prologues(rig *r); /* products that compute an operand where they read it; which are refused */
 void case_prologue_refusals(const lfuse__facts *facts);
 void prologues_emit(lfuse__strbuf *out, const lfuse__facts *facts);
+void unit_sums_emit(lfuse__strbuf *out, const lfuse__facts *facts);
 void sums_emit(lfuse__strbuf *out, const lfuse__facts *facts, int turn, int turns);
 /* Of devices that have tensor cores, and `wgmma` too. */
 void units_emit(lfuse__strbuf *out, const lfuse__facts *facts, bool wgmma);

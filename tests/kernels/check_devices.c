@@ -120,6 +120,7 @@ static void use_column_sums(rig *r)
 {
     rig teams;
     test_without_optimisation(true);
+    case_unit_sums(r);
     if (!r->facts.vector_lanes && r->facts.simd > 1) case_column_sums(r);
     else if (as_teams(r, &teams)) case_column_sums(&teams);
 }

@@ -152,6 +152,14 @@ TEST_LOOP(units, 0, test_all() ? 6 : 5)
     case_units(&r, cases[_i].type, cases[_i].precision);
 }
 
+TEST_CASE("summed", .teardown = close_form)
+
+TEST(unit_sums)
+{
+    open_units();
+    case_unit_sums(&r);
+}
+
 TEST_CASE("split", .teardown = close_form)
 
 TEST(split_operands)

@@ -382,11 +382,11 @@ TEST_LOOP(steps_together, 2, 3)
 
 /*
  * Nor sums on tensor cores; but the large tile of f32x3_mma takes all registers that a thread can have, and may spill a
- * few words outside its loop.
+ * few words outside its loop, and those that sum columns have a stack of 32 sums of segments.
  */
 TEST_LOOP(units, 1, ARCHS)
 {
-    enum { SPILLED = 4 * 4 };
+    enum { SPILLED = 4 * 4, STACKS = 3 * 32 * 4 };
     writer w = {.text = LFUSE__STRBUF_INIT, .facts = facts_items(true)};
     lfuse__strbuf binary = LFUSE__STRBUF_INIT;
     int kernels;
@@ -396,8 +396,8 @@ TEST_LOOP(units, 1, ARCHS)
     lfuse__strbuf_free(&w.text);
     if (!done) TEST_SKIP("%s", lfuse__error_message());
     const uint32_t bytes = frames(&binary, &kernels);
-    ck_assert_int_ge(kernels, strcmp(arch(_i), "sm_90a") ? 9 + 4 + 9 * w.facts.mma_fp8 : 6 + 3 + 4 + 1 + 5);
-    ck_assert_msg(bytes <= (strcmp(arch(_i), "sm_90a") ? SPILLED : 0), "%s: %u bytes of frames", arch(_i),
+    ck_assert_int_ge(kernels, strcmp(arch(_i), "sm_90a") ? 9 + 4 + 9 * w.facts.mma_fp8 : 6 + 3 + 4 + 1 + 5 + 2);
+    ck_assert_msg(bytes <= (strcmp(arch(_i), "sm_90a") ? SPILLED : STACKS), "%s: %u bytes of frames", arch(_i),
                   bytes);
     lfuse__strbuf_free(&binary);
 }

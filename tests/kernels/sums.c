@@ -5,7 +5,7 @@
  * for bit. Sizes of less than a segment, of some, and of a last one of a few rows.
  */
 #include "common/base/error.h"
-#include "common/matmul/problem.h"
+#include "common/matmul/mma.h"
 #include "tests/matmul/choose.h"
 #include "tests/kernels/cases.h"
 #include "tests/kernels/classes.h"
@@ -13,8 +13,8 @@
 #include "tests/support/main.h"
 
 enum { A, B, SUM, OUT, Z, BEFORE, SUMS, AFTER, OPERANDS, GUARD = 64, MORE = 30 };
-/* A, B, Z and OUT are f16; what is stored is Z added MORE times; nothing is stored but sums. */
-enum { NARROW = 1, LONG = 2, BARE = 4 };
+/* A, B, Z and OUT are f16, or bf16; what is stored is Z added MORE times; nothing is stored but sums. */
+enum { NARROW = 1, LONG = 2, BARE = 4, BRAIN = 8 };
 
 typedef struct problem {
     sample s;
@@ -24,10 +24,15 @@ typedef struct problem {
     size_t bytes[OPERANDS];
 } problem;
 
+static lfuse_type type_of(int how)
+{
+    return how & NARROW ? LFUSE_F16 : how & BRAIN ? LFUSE_BF16 : LFUSE_F32;
+}
+
 /* OUT = sum * Z, SUMS of it by column, AFTER = BEFORE - SUMS. */
 static void class_of(problem *p, int how)
 {
-    const lfuse_type type = how & NARROW ? LFUSE_F16 : LFUSE_F32;
+    const lfuse_type type = type_of(how);
     sample *s = &p->s;
     memset(p, 0, sizeof *p);
     p->how = how;
@@ -39,14 +44,14 @@ static void class_of(problem *p, int how)
     const int z = sample_load(s, Z);
     int x = sample_apply(s, LFUSE__OP_mul, LFUSE_F32, sample_load(s, SUM), z);
     for (int i = 0; i < MORE && how & LONG; i++) x = sample_apply(s, LFUSE__OP_add, LFUSE_F32, x, z);
-    if (how & NARROW) x = sample_convert(s, LFUSE_F16, x);
+    if (type != LFUSE_F32) x = sample_convert(s, type, x);
     if (!(how & BARE)) sample_store(s, x, OUT);
     const int sum = sample_reduce(s, LFUSE__REDUCE_SUM, LFUSE_F32, x);
     sample_store(s, sum, SUMS);
     sample_store(s, sample_apply(s, LFUSE__OP_sub, LFUSE_F32, sample_load(s, BEFORE), sum), AFTER);
 }
 
-static void sizes_of(problem *p, const int64_t *sizes)
+static void sizes_of(problem *p, const int64_t *sizes, int64_t pad)
 {
     const int64_t m = sizes[0], n = sizes[1], k = sizes[2];
     const bool tb = p->s.k.product.tb;
@@ -55,7 +60,6 @@ static void sizes_of(problem *p, const int64_t *sizes)
     memcpy(p->g.extents, sizes, 3 * sizeof *sizes);
     for (int j = 0; j < OPERANDS; j++) {
         const size_t size = lfuse_type_size(p->s.k.operands[j].type);
-        const int64_t pad = n % 4 ? 1 : 4;
         p->g.strides[j][0] = rows[j] == 1 && j > Z ? 0 : columns[j] + pad;
         p->g.strides[j][1] = 1;
         p->g.offsets[j] = p->g.addresses[j] = GUARD * size;
@@ -105,7 +109,7 @@ static void check_column(const problem *p, int64_t column, value *elements, cons
         x *= z;
         for (int more = 0; more < MORE && p->how & LONG; more++) x += z;
         elements[i].f32 = x;
-        if (p->how & NARROW) elements[i] = host_convert(elements[i], LFUSE_F32, LFUSE_F16);
+        if (type_of(p->how) != LFUSE_F32) elements[i] = host_convert(elements[i], LFUSE_F32, type_of(p->how));
         if (p->how & BARE) continue;
         ck_assert_msg(get(p, OUT, i, column) == elements[i].f32, "%s: %a at %lld, %lld, expected %a", what,
                       (double)get(p, OUT, i, column), (long long)i, (long long)column, (double)elements[i].f32);
@@ -174,9 +178,74 @@ void case_column_sums(rig *r)
                 char name[LFUSE__MATMUL_CANDIDATE_NAME];
                 problem p;
                 take(&r->facts, &p, i, parts, z, how, name);
-                sizes_of(&p, z);
+                sizes_of(&p, z, z[1] % 4 ? 1 : 4);
                 run_sums(r, &p, name);
             }
+}
+
+/*
+ * Kernels in which one warpgroup copies: segments that are whole and not, rows that have a tensor map and rows that are
+ * copied one by one or lie in no whole tile; thread blocks with one tile, and with several.
+ */
+static const struct {
+    const char *name;
+    const lfuse__solver *solver;
+    int how;
+} units[] = {
+    {"128x256x64:2x64:1:0", &lfuse__tma, NARROW}, {"128x128x64:4x32:1:0", &lfuse__tma, BRAIN},
+    {"128x128x64:2x32:1:0:2", &lfuse__f32x3, 0},
+};
+enum { UNITS = sizeof units / sizeof *units };
+
+/* Sets p to the class of units[i], and returns whether the device has its solver. */
+static bool take_unit(const lfuse__facts *facts, int i, int how, const int64_t *sizes, problem *p)
+{
+    lfuse__matmul_candidate t;
+
+    class_of(p, units[i].how | how);
+    if (units[i].solver->splits_operands) p->s.k.product.precision = LFUSE_PRECISION_F32X3;
+    const lfuse__matmul_desc desc = {.types = {type_of(units[i].how), type_of(units[i].how)}, .column_sums = true,
+                                     .precision = p->s.k.product.precision};
+    if (!lfuse__pipeline_has_room(facts) || lfuse__solver_declines(units[i].solver, facts, &desc)) return false;
+    ck_assert(lfuse__matmul_candidate_parse(units[i].name, &t));
+    OK(choose_named(facts, sizes, &t, &p->s.k));
+    ck_assert_ptr_eq(p->s.k.product.solver, units[i].solver);
+    return true;
+}
+
+void case_unit_sums(rig *r)
+{
+    static const int64_t sizes[][3] = {{640, 264, 72}, {1152, 24, 8}, {1030, 33, 9}, {2176, 40, 16}, {1, 8, 64}};
+    enum { SIZES = sizeof sizes / sizeof *sizes };
+    const unsigned compute_units = r->facts.info.compute_units;
+    int turn = 0;
+
+    for (int i = 0; i < UNITS; i++)
+        for (int s = 0; s < SIZES; s++, turn++) {
+            const int64_t *z = sizes[s];
+            problem p;
+            if (s > 1 && (turn + i) % 3 && !test_all()) continue;
+            if (!take_unit(&r->facts, i, turn % 3 == 1 ? LONG : turn % 3 == 2 ? BARE : 0, z, &p)) continue;
+            sizes_of(&p, z, z[2] % 8 ? 1 : 8);
+            r->facts.info.compute_units = turn % 2 ? 1 : compute_units;
+            run_sums(r, &p, units[i].name);
+            r->facts.info.compute_units = compute_units;
+        }
+}
+
+void unit_sums_emit(lfuse__strbuf *out, const lfuse__facts *facts)
+{
+    static const int64_t sizes[] = {2048, 512, 512};
+    char name[32];
+    problem p;
+
+    for (int i = 0; i < UNITS; i++) {
+        if (!take_unit(facts, i, i & 1 ? LONG : 0, sizes, &p)) continue;
+        for (p.s.k.product.phase = 0; p.s.k.product.phase < lfuse__product_phases(&p.s.k); p.s.k.product.phase++) {
+            snprintf(name, sizeof name, "unit_sums_%d_%d", i, p.s.k.product.phase);
+            OK(lfuse__product_emit(out, name, &p.s.k, facts));
+        }
+    }
 }
 
 void sums_emit(lfuse__strbuf *out, const lfuse__facts *device, int turn, int turns)

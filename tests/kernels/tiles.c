@@ -583,6 +583,7 @@ void units_emit(lfuse__strbuf *out, const lfuse__facts *device, bool wgmma)
     facts.info.local_bytes = 48 * 1024, facts.info.max_group = 1024, facts.info.compute_units = 16;
     facts.tensor_cores = true, facts.wgmma = wgmma, facts.dynamic_local_bytes = 226 * 1024;
     if (wgmma) facts.tensor_map = no_map;
+    unit_sums_emit(out, &facts);
     for (int i = 0; i < UNITS; i++)
         for (int parts = 0; parts < (units[i].splits ? 2 : 1); parts++) unit_emit(out, &facts, i, parts);
 }

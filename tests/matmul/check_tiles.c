@@ -340,7 +340,7 @@ static lfuse_status some_map(struct lfuse__bdevice *dev, const lfuse__tensor_box
                              uint64_t map[LFUSE__TENSOR_MAP_WORDS], bool *made)
 {
     if (dev) return lfuse__error(LFUSE_ERR_DEVICE, "lost");
-    map[0] = of->address, map[1] = of->matrices, map[2] = of->matrix_apart;
+    map[0] = of->address, map[1] = of->axis[2].extent, map[2] = of->axis[2].apart;
     *made = of->address % 16 == 0;
     return LFUSE_OK;
 }
@@ -365,9 +365,9 @@ TEST(maps)
         OK(lfuse__product_pack(&c, &facts, &g, &packed));
         lfuse__product_layout_make(&c, &l);
         ck_assert_uint_eq(packed.words[l.own + LFUSE__TILES_VECTORS] & 3, 3);
-        ck_assert_int_eq(lfuse__tiles_map(&l, LFUSE__PRODUCT_A) % 8, 0);
-        ck_assert_uint_eq(packed.words[lfuse__tiles_map(&l, LFUSE__PRODUCT_A)], 4096);
-        ck_assert_uint_eq(packed.words[lfuse__tiles_map(&l, LFUSE__PRODUCT_B)], 1 << 20);
+        ck_assert_int_eq(lfuse__tiles_map(&c.product, &l, LFUSE__PRODUCT_A) % 8, 0);
+        ck_assert_uint_eq(packed.words[lfuse__tiles_map(&c.product, &l, LFUSE__PRODUCT_A)], 4096);
+        ck_assert_uint_eq(packed.words[lfuse__tiles_map(&c.product, &l, LFUSE__PRODUCT_B)], 1 << 20);
         ck_assert_uint_eq(packed.group, 384);
         ck_assert_uint_le(packed.groups, facts.info.compute_units);
         g.addresses[LFUSE__PRODUCT_B] += 2;
@@ -478,8 +478,8 @@ TEST(maps_of_batches)
     g.strides[LFUSE__PRODUCT_B][LFUSE__PRODUCT_BATCH] = 0;
     OK(lfuse__product_pack(&c, &facts, &g, &packed));
     lfuse__product_layout_make(&c, &l);
-    a = packed.words + lfuse__tiles_map(&l, LFUSE__PRODUCT_A);
-    b = packed.words + lfuse__tiles_map(&l, LFUSE__PRODUCT_B);
+    a = packed.words + lfuse__tiles_map(&c.product, &l, LFUSE__PRODUCT_A);
+    b = packed.words + lfuse__tiles_map(&c.product, &l, LFUSE__PRODUCT_B);
     ck_assert_uint_eq(packed.words[l.own + LFUSE__TILES_VECTORS] & 3, 3);
     ck_assert_uint_eq(a[1], 48);
     ck_assert_uint_eq(a[2], 2 << 20);
@@ -892,11 +892,11 @@ TEST(refusals)
 
 static lfuse__instr summed_instr[3];
 
-static void summed_of(lfuse__kernel_class *c)
+static void summed_of_type(lfuse__kernel_class *c, lfuse_type type)
 {
     static lfuse__store stores[2] = {{.operand = LFUSE__PRODUCT_OWN}, {.reg = 1, .operand = LFUSE__PRODUCT_OWN + 1}};
     static lfuse__body body;
-    class_of(c, LFUSE_F32);
+    class_of(c, type);
     summed_instr[0] = c->body->instr[0];
     summed_instr[1] = (lfuse__instr){.kind = LFUSE__I_REDUCE, .op = LFUSE__REDUCE_SUM, .type = LFUSE_F32};
     summed_instr[2] = summed_instr[1];
@@ -905,6 +905,11 @@ static void summed_of(lfuse__kernel_class *c)
     c->naxes = 1;
     c->operands[c->noperands] = c->operands[LFUSE__PRODUCT_OWN];
     c->noperands++;
+}
+
+static void summed_of(lfuse__kernel_class *c)
+{
+    summed_of_type(c, LFUSE_F32);
 }
 
 static lfuse_status choose_summed(int64_t m, int64_t n, int64_t k, lfuse__kernel_class *c)
@@ -982,6 +987,41 @@ TEST(sums_share_segments)
         ck_assert_uint_eq(lfuse__product_tickets(&c), LFUSE__TILES_TICKETS * 4);
         ck_assert_uint_eq(lfuse__product_workspace(&c, &facts, &g), LFUSE__TILES_TICKETS * 4 + down[i] * 3 * 128 * 4);
     }
+}
+
+/* On tensor cores all tiles of a segment have every eighth row, and maps lead to no row behind the last one. */
+TEST(sums_on_tensor_cores)
+{
+    lfuse__facts facts = facts_of(LFUSE__PRODUCTS_TUNED);
+    lfuse__product_layout l;
+    lfuse__geometry g;
+    lfuse__packed packed;
+    lfuse__kernel_class c;
+    facts.tensor_cores = facts.wgmma = true;
+    facts.dynamic_local_bytes = 226 * 1024, facts.tensor_map = some_map;
+    summed_of_type(&c, LFUSE_BF16);
+    OK(choose(&facts, (int64_t[]){4096 + 128, 4096, 4096}, false, &c));
+    ck_assert_ptr_eq(c.product.solver, &lfuse__tma);
+    ck_assert_int_eq(c.product.column_sums, 1);
+    geometry_of(&g, 4096 + 128, 4096, 4096);
+    g.addresses[LFUSE__PRODUCT_A] = 4096, g.addresses[LFUSE__PRODUCT_B] = 1 << 20;
+    OK(lfuse__product_pack(&c, &facts, &g, &packed));
+    lfuse__product_layout_make(&c, &l);
+    ck_assert_uint_eq(packed.words[l.own + LFUSE__TILES_DOWN], 40);
+    ck_assert_uint_eq(packed.words[l.own + LFUSE__TILES_APART], 8);
+    ck_assert_uint_eq(packed.words[l.own + LFUSE__TILES_VECTORS] & 3, 3);
+    ck_assert_uint_eq(packed.words[lfuse__tiles_map(&c.product, &l, LFUSE__PRODUCT_A)], 4096);
+    ck_assert_uint_eq(lfuse__product_workspace(&c, &facts, &g), LFUSE__TILES_TICKETS * 4 + 40 * 4096 * 4);
+    g.extents[0] = 4096 + 120;
+    OK(lfuse__product_pack(&c, &facts, &g, &packed));
+    ck_assert_uint_eq(packed.words[l.own + LFUSE__TILES_VECTORS] & 3, 0);
+    summed_of_type(&c, LFUSE_BF16);
+    ck_assert_int_eq(choose(&facts, (int64_t[]){4096 + 120, 4096, 4096}, false, &c), LFUSE_ERR_UNSUPPORTED);
+    summed_of(&c);
+    c.product.precision = LFUSE_PRECISION_F32X3;
+    OK(choose(&facts, (int64_t[]){5000, 4096, 4096}, false, &c));
+    ck_assert_ptr_eq(c.product.solver, &lfuse__f32x3);
+    ck_assert_uint_eq(lfuse__product_tickets(&c), LFUSE__TILES_TICKETS * 4);
 }
 
 static void refused(const lfuse__kernel_class *c, lfuse_status wanted)

@@ -230,9 +230,13 @@ lfuse_status lfuse__stub_tensor_map(lfuse__bdevice *dev, const lfuse__tensor_box
                                     uint64_t map[LFUSE__TENSOR_MAP_WORDS], bool *made)
 {
     (void)dev;
-    *made = of->address % 16 == 0 && of->apart % 16 == 0 && of->matrix_apart % 16 == 0;
-    map[0] = of->address, map[1] = of->line, map[2] = of->lines, map[3] = of->apart, map[4] = of->box_lines;
-    map[5] = of->matrices, map[6] = of->matrix_apart, map[7] = of->bytes;
+    *made = of->address % 16 == 0;
+    map[0] = of->address, map[1] = (uint64_t)of->bytes << 8 | of->axes;
+    for (unsigned i = 0; i < of->axes; i++) {
+        *made = *made && (!i || of->axis[i].apart % 16 == 0);
+        map[2 + 2 * i] = of->axis[i].extent << 16 | of->axis[i].box;
+        map[3 + 2 * i] = of->axis[i].apart;
+    }
     return LFUSE_OK;
 }
 
