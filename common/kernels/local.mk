@@ -19,11 +19,11 @@ kernel_texts = \
 	%reldir%/text/gemm_split_f16_operand.k \
 	%reldir%/text/gemm_cpu.k %reldir%/text/gemm_cpu_block.k %reldir%/text/gemm_cpu_micro.k \
 	%reldir%/text/gemm_cpu_pack.k %reldir%/text/gemm_cpu_transpose.k %reldir%/text/gemm_end.k \
-	%reldir%/text/gemm_fp8.k %reldir%/text/gemm_fp8_pack.k %reldir%/text/gemm_fp8_pack_operand.k \
-	%reldir%/text/gemm_fp8_packed.k \
-	%reldir%/text/gemm_k_part.k \
+	%reldir%/text/gemm_fp8.k %reldir%/text/gemm_k_part.k \
 	%reldir%/text/gemm_mma.k %reldir%/text/gemm_mma_fp8.k %reldir%/text/gemm_mma_operand.k \
 	%reldir%/text/gemm_mma_vectors.k \
+	%reldir%/text/gemm_pack.k %reldir%/text/gemm_pack_f16.k %reldir%/text/gemm_pack_fp8.k \
+	%reldir%/text/gemm_packed.k \
 	%reldir%/text/gemm_pipeline.k %reldir%/text/gemm_pipeline_end.k %reldir%/text/gemm_pipeline_meet.k \
 	%reldir%/text/gemm_pipeline_part.k %reldir%/text/gemm_pipeline_sums.k %reldir%/text/gemm_prefetch.k \
 	%reldir%/text/gemm_schedule.k %reldir%/text/gemm_simt.k %reldir%/text/gemm_simt_loop.k \

@@ -120,7 +120,6 @@ static void use_column_sums(rig *r)
 {
     rig teams;
     test_without_optimisation(true);
-    case_unit_sums(r);
     if (!r->facts.vector_lanes && r->facts.simd > 1) case_column_sums(r);
     else if (as_teams(r, &teams)) case_column_sums(&teams);
 }
@@ -185,7 +184,8 @@ static const struct {
     void (*use)(rig *r);
 } cases[] = {{"operators", use_operators}, {"places", use_places}, {"sums", use_sums}, {"lines", use_lines},
              {"tiles", use_tiles}, {"units", use_units}, {"split operands", case_split},
-             {"column sums", use_column_sums}, {"made operands", use_made}, {"grouped", use_grouped},
+             {"column sums", use_column_sums}, {"summed", case_unit_sums}, {"made operands", use_made},
+             {"grouped", use_grouped},
              {"rows of f32", use_rows_f32}, {"rows of i64", use_rows_i64}, {"rows by teams", use_team_rows},
              {"bundles by teams", use_team_bundles}, {"lists", use_lists}, {"bounds", use_bounds},
              {"look-ups", use_look_ups}, {"products", use_products}, {"row look-ups", case_row_look_ups},

@@ -76,7 +76,8 @@ static void sizes_of(problem *p, int64_t m, int64_t n, int64_t k, int pad, int o
         p->g.strides[j][0] = j == BIAS && p->end != LONG ? 0 : wide + pad;
         p->g.strides[j][1] = j == BIAS && p->end == LONG ? 0 : 1;
         if (j == OUT && p->end == LONG) p->g.strides[j][0] = 1, p->g.strides[j][1] = wide + pad;
-        p->g.offsets[j] = p->g.addresses[j] = (uint64_t)(GUARD + offset) * size;
+        const int first = GUARD + (j == SUM ? 0 : offset); /* of SUM: what is kept begins there */
+        p->g.offsets[j] = p->g.addresses[j] = (uint64_t)first * size;
         p->bytes[j] = (size_t)(2 * GUARD + offset + high * (wide + pad)) * size;
     }
 }
@@ -365,6 +366,9 @@ static const struct {
     {"128x256x32:2x64:1:", &lfuse__tma_tf32, false, false},
     {"128x128x32:4x32:1:", &lfuse__tma_tf32, false, false},
     {"128x64x32:2x16:1:", &lfuse__tma_tf32, false, false},
+    {"128x256x64:2x64:1:", &lfuse__f16_packed, false, false},
+    {"128x128x64:4x32:1:", &lfuse__f16_packed, false, false},
+    {"128x64x64:2x16:1:", &lfuse__f16_packed, false, false},
     {"128x256x128:2x64:1:", &lfuse__tma_fp8, false, false},
     {"128x128x128:2x32:1:", &lfuse__tma_fp8, false, false},
     {"128x64x128:2x16:1:", &lfuse__tma_fp8, false, false},
@@ -481,7 +485,7 @@ void case_units(rig *r, lfuse_type type, lfuse_precision precision)
         for (int at = 0; at < 2 * SIZES; at++, turn++) {
             const int64_t *z = sizes[at / 2], parts = at % 2 ? 3 : 0;
             const int chunk = 16 / (int)lfuse_type_size(type);
-            const bool quick = z[1] % 8 == 0;
+            const bool packed = units[i].solver == &lfuse__f16_packed, quick = z[1] % 8 == 0 && !packed;
             const int64_t by = quick && chunk == 16 ? chunk : 1;
             const int64_t whole[] = {lfuse__ceil_div(z[0], by) * by, lfuse__ceil_div(z[1], by) * by,
                                      lfuse__ceil_div(z[2], by) * by}, k = whole[2];
@@ -502,11 +506,12 @@ void case_units(rig *r, lfuse_type type, lfuse_precision precision)
             p.s.k.product.batched = is_batched(r, i, &desc, at);
             p.s.k.product.frozen[i & 1] = is_of_bytes(units[i].solver) && at % 4 == 0;
             /* Odd sizes too of what has been chosen for even ones, whose addresses, and strides, may not be. */
-            OK(choose_named(&r->facts, (int64_t[]){z[0], z[1], lfuse__ceil_div(z[2], 16) * 16, PRODUCTS}, &t, &p.s.k));
+            const int64_t side = packed ? 513 : 512;
+            OK(choose_named(&r->facts, (int64_t[]){side, side, side, PRODUCTS}, &t, &p.s.k));
             ck_assert_ptr_eq(p.s.k.product.solver, units[i].solver);
             ck_assert(!ahead || lfuse__pipeline_is_pingpong(&p.s.k.product));
             z = ahead ? turns : whole;
-            sizes_of(&p, z[0], z[1], z[2], quick ? (int)(chunk - k % chunk) : 1, at % 3 == 0 ? chunk : 0);
+            sizes_of(&p, z[0], z[1], z[2], quick ? (int)(chunk - k % chunk) : 1, at % 3 ? 0 : packed ? 1 : chunk);
             if (p.s.k.product.batched) batch_of(&p, PRODUCTS, quick ? chunk : 3);
             p.g.parts = parts;
             if (turn % 2 || staged) r->facts.info.compute_units = 1; /* groups that stay have several tiles */
@@ -562,7 +567,8 @@ static void unit_emit(lfuse__strbuf *out, const lfuse__facts *device, int i, int
     if (facts->wgmma && is_of_warps(i) && !test_all()) return; /* as for architectures without */
     class_of_unit(&p, units[i].solver, type, precision, ((i + parts) & 1) | (i & 2), (ending)((i + parts) % ENDINGS));
     p.s.k.product.frozen[LFUSE__PRODUCT_B] = i & 1; /* of solvers that keep something, one shape with and one without */
-    OK(choose_named(facts, (int64_t[]){512, 512, 512}, &t, &p.s.k));
+    const int64_t side = units[i].solver == &lfuse__f16_packed ? 513 : 512;
+    OK(choose_named(facts, (int64_t[]){side, side, side}, &t, &p.s.k));
     for (p.s.k.product.phase = 0; p.s.k.product.phase < lfuse__product_phases(&p.s.k); p.s.k.product.phase++) {
         snprintf(name, sizeof name, "units_%d_%d_%d", i, parts, p.s.k.product.phase);
         OK(lfuse__product_emit(out, name, &p.s.k, facts));

@@ -711,6 +711,53 @@ TEST(maps_of_tf32)
     }
 }
 
+/* Where lines have no maps, operands of 16 bits are packed before; not in batches, nor where columns are summed. */
+TEST(maps_of_odd_rows)
+{
+    static const int64_t all[][4] = {{4096, 4096, 4097, 4}, {4096, 4097, 4096, 4}, {2047, 2047, 2047, 4}};
+    lfuse__facts facts = facts_of(LFUSE__PRODUCTS_TUNED);
+    lfuse__kernel_class classes[LFUSE__MATMUL_CLASSES], c;
+    lfuse__geometry g;
+    lfuse__packed packed;
+    int count, by_maps = 0, odd = 0;
+    facts.tensor_cores = facts.wgmma = true;
+    facts.dynamic_local_bytes = 226 * 1024, facts.tensor_map = some_map;
+    for (int i = 0; i < 3; i++) {
+        class_of(&c, LFUSE_F16);
+        OK(choose(&facts, all[i], false, &c));
+        ck_assert_ptr_eq(c.product.solver, &lfuse__f16_packed);
+        ck_assert_uint_le(lfuse__family_local_bytes(&c), facts.dynamic_local_bytes - 256);
+        class_of(&c, LFUSE_F16);
+        c.product.batched = true;
+        OK(choose(&facts, all[i], false, &c));
+        ck_assert_ptr_ne(c.product.solver, &lfuse__f16_packed);
+    }
+    class_of(&c, LFUSE_BF16);
+    OK(choose(&facts, (int64_t[]){4097, 4096, 4096}, false, &c)); /* rows of A run along k */
+    ck_assert_ptr_eq(c.product.solver, &lfuse__tma);
+    c.product.ta = true;
+    OK(choose(&facts, (int64_t[]){4097, 4096, 4096}, false, &c));
+    ck_assert_ptr_eq(c.product.solver, &lfuse__f16_packed);
+    geometry_of(&g, 4097, 4096, 4096);
+    const uint64_t lines = (uint64_t)lfuse__ceil_div(4097, c.product.rows) * (uint64_t)c.product.rows + 4096;
+    ck_assert_uint_eq(lfuse__product_workspace(&c, &facts, &g), lines * 4096 * 2);
+    OK(lfuse__product_pack(&c, &facts, &g, &packed));
+    ck_assert_uint_eq(packed.groups, lines / 64 * 64);
+    class_of(&c, LFUSE_F16);
+    count = lfuse__matmul_classes(&facts, (int64_t[]){1, 1, 1}, (int64_t[]){4096, 4096, 4096}, &c, classes);
+    ck_assert_int_lt(count, LFUSE__MATMUL_CLASSES);
+    for (int i = 0; i < count; i++) {
+        by_maps += classes[i].product.solver == &lfuse__tma;
+        odd += classes[i].product.solver == &lfuse__f16_packed;
+    }
+    ck_assert_int_gt(by_maps, 0);
+    ck_assert_int_eq(odd, 1);
+    facts.dynamic_local_bytes = 100 * 1024;
+    class_of(&c, LFUSE_F16);
+    OK(choose(&facts, all[0], false, &c));
+    ck_assert_ptr_eq(c.product.solver, &lfuse__simt);
+}
+
 /* Operands of 8 bits, of both types: lines of whole chunks along k are copied by maps; others are packed before. */
 TEST(maps_of_bytes)
 {
