@@ -149,19 +149,21 @@ bool lfuse__tma_cost(const lfuse__product_class *p, const lfuse__facts *facts, c
 
 /* ---- the solver ---- */
 
+static bool has_maps(const lfuse__facts *facts)
+{
+    return lfuse__pipeline_has_room(facts) && facts->tensor_map;
+}
+
 const char *lfuse__tma_declines(const lfuse__facts *facts, const lfuse__matmul_desc *desc)
 {
-    if (!lfuse__pipeline_has_room(facts) || !facts->tensor_map)
-        return "the device has no such instructions";
+    if (!has_maps(facts)) return "the device has no such instructions";
     if (desc->list) return "it takes no lists";
     return desc->prologue ? "its operands have to lie in memory" : NULL;
 }
 
 static const char *declines(const lfuse__facts *facts, const lfuse__matmul_desc *desc)
 {
-    const char *why = lfuse__tma_declines(facts, desc);
-
-    return why ? why : lfuse__mma_declines(facts, desc);
+    return has_maps(facts) ? lfuse__mma_declines(facts, desc) : "the device has no such instructions";
 }
 
 bool lfuse__tma_serves(const lfuse__product_class *p, const int64_t *least, const int64_t *most)
