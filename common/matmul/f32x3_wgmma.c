@@ -91,8 +91,8 @@ static const lfuse__tile_traits traits = {
     .sums_columns = lfuse__pipeline_sums_columns, .put_addend = lfuse__pipeline_put_addend,
 };
 
-const lfuse__solver lfuse__f32x3 = {
-    .name = "f32x3", .tile = &traits, .splits_operands = true, .runs_on = runs_on, .declines = declines,
+const lfuse__solver lfuse__f32x3_wgmma = {
+    .name = "f32x3_wgmma", .tile = &traits, .splits_operands = true, .runs_on = runs_on, .declines = declines,
     .candidate = lfuse__tile_candidate, .serves = lfuse__f32x3_serves, .has = lfuse__pipeline_has,
     .suits = lfuse__f32x3_suits, .cost = lfuse__f32x3_cost,
     .phases = LFUSE__F32X3_PHASES, .tickets = lfuse__tiles_tickets, .workspace = lfuse__f32x3_workspace,

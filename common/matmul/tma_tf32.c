@@ -9,7 +9,7 @@
 static const char *declines(const lfuse__facts *facts, const lfuse__matmul_desc *desc)
 {
     if (desc->precision != LFUSE_PRECISION_TF32) return "it multiplies f32 that may be rounded to tf32";
-    return lfuse__tma_declines(facts, desc);
+    return desc->column_sums ? "it does not sum columns" : lfuse__tma_declines(facts, desc);
 }
 
 static bool serves(const lfuse__product_class *p, const int64_t *least, const int64_t *most)

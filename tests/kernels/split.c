@@ -101,8 +101,8 @@ typedef struct splitter {
     const char *tiles[2];
 } splitter;
 
-static const splitter by_warpgroups = {&lfuse__f32x3, {"128x128x64:2x32:1:0:2", "128x64x64:2x16:1:0:2"}};
-static const splitter with_little = {&lfuse__f32x3, {"64x128x16:2x32:1:0:2", "64x128x16:2x32:1:0:2"}};
+static const splitter by_warpgroups = {&lfuse__f32x3_wgmma, {"128x128x64:2x32:1:0:2", "128x64x64:2x16:1:0:2"}};
+static const splitter with_little = {&lfuse__f32x3_wgmma, {"64x128x16:2x32:1:0:2", "64x128x16:2x32:1:0:2"}};
 static const splitter by_warps = {&lfuse__f32x3_mma, {"128x128x16:8x16:1:0:2", "64x64x16:4x8:1:0:2"}};
 
 static void kernels_open(kernels *ks, rig *r, const splitter *by, bool ta, bool tb)

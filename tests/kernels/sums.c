@@ -193,7 +193,7 @@ static const struct {
     int how;
 } units[] = {
     {"128x256x64:2x64:1:0", &lfuse__tma, NARROW}, {"128x128x64:4x32:1:0", &lfuse__tma, BRAIN},
-    {"128x128x64:2x32:1:0:2", &lfuse__f32x3, 0},
+    {"128x128x64:2x32:1:0:2", &lfuse__f32x3_wgmma, 0},
 };
 enum { UNITS = sizeof units / sizeof *units };
 

@@ -503,7 +503,7 @@ TEST(split_operands)
         class_of(&c, LFUSE_F32);
         c.product.precision = LFUSE_PRECISION_F32X3;
         OK(choose(&facts, (int64_t[]){side, side, side}, false, &c));
-        ck_assert_msg((c.product.solver == &lfuse__f32x3) == (side >= 1024), "%d", (int)side);
+        ck_assert_msg((c.product.solver == &lfuse__f32x3_wgmma) == (side >= 1024), "%d", (int)side);
         if (side < 1024) continue;
         geometry_of(&g, side, side, side);
         ck_assert_uint_eq(lfuse__product_workspace(&c, &facts, &g), 2 * (uint64_t)side * (4 + 4 * (uint64_t)side));
@@ -514,10 +514,10 @@ TEST(split_operands)
     class_of(&c, LFUSE_F32);
     c.product.precision = LFUSE_PRECISION_F32X3;
     OK(lfuse__matmul_choose(&facts, &low, &c));
-    ck_assert_ptr_ne(c.product.solver, &lfuse__f32x3);
+    ck_assert_ptr_ne(c.product.solver, &lfuse__f32x3_wgmma);
     class_of(&c, LFUSE_F32);
     OK(choose(&facts, (int64_t[]){4096, 4096, 4096}, false, &c));
-    ck_assert_ptr_ne(c.product.solver, &lfuse__f32x3);
+    ck_assert_ptr_ne(c.product.solver, &lfuse__f32x3_wgmma);
 }
 
 /* Without warpgroups by mma.sync; not where tensor cores are few beside units for f32. */
@@ -600,7 +600,7 @@ TEST(split_operands_that_are_frozen)
         c.product.precision = LFUSE_PRECISION_F32X3;
         c.product.frozen[0] = frozen & 1, c.product.frozen[1] = frozen & 2;
         OK(choose(&facts, extents, false, &c));
-        ck_assert_ptr_eq(c.product.solver, &lfuse__f32x3);
+        ck_assert_ptr_eq(c.product.solver, &lfuse__f32x3_wgmma);
         ck_assert_int_eq(c.product.kept, kept);
         geometry_of(&g, extents[0], extents[1], extents[2]);
         ck_assert_uint_eq(lfuse__product_kept(&c, &facts, &g), kept == 0 ? 0 : kept == 1 ? a : b);
@@ -636,7 +636,8 @@ TEST(little_local)
         lfuse_type type;
         lfuse_precision precision;
         const lfuse__solver *solver;
-    } rows[] = {{LFUSE_F16, LFUSE_PRECISION_FULL, &lfuse__wgmma}, {LFUSE_F32, LFUSE_PRECISION_F32X3, &lfuse__f32x3}};
+    } rows[] = {{LFUSE_F16, LFUSE_PRECISION_FULL, &lfuse__wgmma},
+                {LFUSE_F32, LFUSE_PRECISION_F32X3, &lfuse__f32x3_wgmma}};
     lfuse__facts facts = facts_of(LFUSE__PRODUCTS_TUNED);
     lfuse__kernel_class c, all[LFUSE__MATMUL_CLASSES];
     facts.tensor_cores = facts.wgmma = true;
@@ -683,7 +684,7 @@ TEST(warpgroups_of_any_size)
     c.product.precision = LFUSE_PRECISION_F32X3;
     const int splitting = lfuse__matmul_classes(&facts, few, many, &c, all);
     ck_assert_int_lt(splitting, LFUSE__MATMUL_CLASSES);
-    for (int i = 0; i < splitting; i++) of_each[0] = all[i].product.solver == &lfuse__f32x3 ? -1 : of_each[0];
+    for (int i = 0; i < splitting; i++) of_each[0] = all[i].product.solver == &lfuse__f32x3_wgmma ? -1 : of_each[0];
     ck_assert_int_eq(of_each[0], -1);
 }
 
@@ -1067,7 +1068,7 @@ TEST(sums_on_tensor_cores)
     summed_of(&c);
     c.product.precision = LFUSE_PRECISION_F32X3;
     OK(choose(&facts, (int64_t[]){5000, 4096, 4096}, false, &c));
-    ck_assert_ptr_eq(c.product.solver, &lfuse__f32x3);
+    ck_assert_ptr_eq(c.product.solver, &lfuse__f32x3_wgmma);
     ck_assert_uint_eq(lfuse__product_tickets(&c), LFUSE__TILES_TICKETS * 4);
 }
 
