@@ -79,7 +79,7 @@ static bool cost(const lfuse__product_class *p, const lfuse__facts *facts, const
 static const lfuse__tile_shape shapes[] = {
     {128, 256, LFUSE__WGMMA_DEPTH, 2, 64, 1, 3, 1, 0, 1694},
     {128, 128, LFUSE__WGMMA_DEPTH, 4, 32, 1, 5, 1, 0, 1678},
-    {128, 64, LFUSE__WGMMA_DEPTH, 2, 16, 1, 7, 1, 0, 1400},
+    {128, 64, LFUSE__WGMMA_DEPTH, 2, 16, 1, 7, 1, 0, 1320},
 };
 
 static const lfuse__tile_traits traits = {

@@ -274,6 +274,16 @@ static bool whole_vectors(const lfuse__product_class *p, const int64_t *extents)
     return extents[p->ta ? 0 : 2] % vector == 0 && extents[p->tb ? 2 : 1] % vector == 0;
 }
 
+/*
+ * Warpgroups that copy by tensor maps may take turns by tiles, and wait for each other where there is something to
+ * multiply: each part of k has a k-tile.
+ */
+static int most_parts(const lfuse__product_class *p, int64_t k_tiles)
+{
+    if (!p->solver->tile->maps || k_tiles >= LFUSE__MOST_PARTS) return LFUSE__MOST_PARTS;
+    return k_tiles > 1 ? (int)k_tiles : 1;
+}
+
 static bool cut_tiles(const lfuse__product_class *p, const lfuse__facts *facts, const int64_t *extents,
                       lfuse__cut *best)
 {
@@ -283,16 +293,17 @@ static bool cut_tiles(const lfuse__product_class *p, const lfuse__facts *facts, 
                     .k_tiles = lfuse__ceil_div(extents[2], p->depth),
                     .matrices = p->batched ? extents[LFUSE__PRODUCT_BATCH] : 1,
                     .whole_vectors = whole_vectors(p, extents)};
-    best->time = -1;
     if (p->split == LFUSE__SPLIT_STREAM_K) {
         *best = c;
         return cut_shared(&k, best);
     }
-    for (c.parts = p->split ? 2 : 1; c.parts <= (p->split ? LFUSE__MOST_PARTS : 1); c.parts++) {
+    c.parts = 1, c.time = -1;
+    *best = c;
+    for (c.parts = p->split ? 2 : 1; c.parts <= (p->split ? most_parts(p, c.k_tiles) : 1); c.parts++) {
         c.time = time_of(&k, &c);
         if (best->time < 0 || c.time < best->time) *best = c;
     }
-    return true;
+    return best->time >= 0;
 }
 
 bool lfuse__tile_cost(const lfuse__product_class *p, const lfuse__facts *facts, const int64_t *extents, lfuse__cut *c)
@@ -307,6 +318,8 @@ bool lfuse__tiles_cut(const lfuse__product_class *p, const lfuse__facts *facts, 
 {
     const bool done = p->solver->cost(p, facts, g->extents, cut);
     if (g->parts > 0) cut->parts = g->parts;
+    if (p->split == LFUSE__SPLIT_K && cut->parts > most_parts(p, cut->k_tiles))
+        cut->parts = most_parts(p, cut->k_tiles);
     return done || p->split != LFUSE__SPLIT_STREAM_K;
 }
 

@@ -99,47 +99,6 @@ bool lfuse__draft_both(const lfuse__draft *d, int32_t matmul)
                        d->advice->provider(d->facts, &desc) == LFUSE__COMPUTES_EITHER);
 }
 
-/* Whether the product's kernel can compute a region behind it that a vendor's library would leave to another kernel. */
-static bool has_own_epilogue(const lfuse__draft *d, int32_t matmul, const lfuse__matmul_desc *desc)
-{
-    const int32_t region = lfuse__native_tail(d, matmul);
-    lfuse__tail t;
-
-    return region >= 0 && !d->nodes[matmul].levels && desc->types[0] == desc->result &&
-           desc->types[1] == desc->result && !lfuse__tail_match(d, matmul, region, &t);
-}
-
-static bool epilogue_decides(const lfuse__draft *d, int32_t matmul, const lfuse__matmul_desc *desc)
-{
-    return d->provider == LFUSE_PROVIDER_DEFAULT &&
-           d->advice->provider(d->facts, desc) == LFUSE__COMPUTES_EPILOGUE && has_own_epilogue(d, matmul, desc);
-}
-
-bool lfuse__draft_reconsiders(const lfuse__draft *d, const lfuse__unit *u)
-{
-    lfuse__matmul_desc desc;
-
-    lfuse__draft_describe(d, u->node, &desc);
-    return epilogue_decides(d, u->node, &desc) && !declines(d, LFUSE__SOLVER_VENDOR, &desc) &&
-           lfuse__prologue(d, u->node, 0) < 0 && lfuse__prologue(d, u->node, 1) < 0 &&
-           !(u->tail >= 0 && lfuse__product_sums(d, u->node, u->tail));
-}
-
-bool lfuse__draft_native(const lfuse__draft *d, int32_t matmul)
-{
-    lfuse__matmul_desc desc;
-
-    lfuse__draft_describe(d, matmul, &desc);
-    if (declines(d, LFUSE__SOLVER_VENDOR, &desc)) return true;
-    if (declines(d, LFUSE__SOLVER_NATIVE, &desc)) return false;
-    if (lfuse__draft_both(d, matmul)) return true;
-    if (d->provider != LFUSE_PROVIDER_DEFAULT) return d->provider == LFUSE_PROVIDER_NATIVE;
-    if (d->advice->provider(d->facts, &desc) == LFUSE__COMPUTES_NATIVE || epilogue_decides(d, matmul, &desc))
-        return true;
-    /* To read what a matrix is made of is less than to write the matrix, which a vendor's product would read again. */
-    return d->advice->has_tiles(d->facts) && desc.types[0] != LFUSE_F64 && lfuse__prologue_pays(d, matmul);
-}
-
 static bool holds_list(const lfuse__draft *d, int32_t node)
 {
     const lfuse__node *n = lfuse__draft_node(d, node);
@@ -194,7 +153,8 @@ static int readers(const lfuse__draft *d, int32_t matmul, int32_t region)
     return count;
 }
 
-int32_t lfuse__native_tail(const lfuse__draft *d, int32_t matmul)
+/* `sums`: the region may sum the rows of the product, where its kernel does so. */
+static int32_t tail_of(const lfuse__draft *d, int32_t matmul, bool sums)
 {
     const lfuse__node *product = lfuse__draft_node(d, matmul);
     const int32_t reader = d->nodes[matmul].reader, region = reader < 0 ? -1 : d->nodes[reader].region;
@@ -205,8 +165,56 @@ int32_t lfuse__native_tail(const lfuse__draft *d, int32_t matmul)
         return -1;
     for (node = region; node >= 0; node = d->nodes[node].next)
         if (!lfuse__native_holds(d, node, product)) break;
-    if (node >= 0 && !lfuse__product_sums(d, matmul, region)) return -1;
+    if (node >= 0 && !(sums && lfuse__product_sums(d, matmul, region))) return -1;
     return readers(d, matmul, region) == d->nodes[matmul].reads ? region : -1;
+}
+
+int32_t lfuse__native_tail(const lfuse__draft *d, int32_t matmul)
+{
+    return tail_of(d, matmul, true);
+}
+
+/*
+ * Whether the product's kernel can compute a region behind it that a vendor's library would leave to another kernel. No
+ * sums: whether the kernel adds these depends on who computes the product.
+ */
+static bool has_own_epilogue(const lfuse__draft *d, int32_t matmul, const lfuse__matmul_desc *desc)
+{
+    const int32_t region = tail_of(d, matmul, false);
+    lfuse__tail t;
+
+    return region >= 0 && !d->nodes[matmul].levels && desc->types[0] == desc->result &&
+           desc->types[1] == desc->result && !lfuse__tail_match(d, matmul, region, &t);
+}
+
+static bool epilogue_decides(const lfuse__draft *d, int32_t matmul, const lfuse__matmul_desc *desc)
+{
+    return d->provider == LFUSE_PROVIDER_DEFAULT &&
+           d->advice->provider(d->facts, desc) == LFUSE__COMPUTES_EPILOGUE && has_own_epilogue(d, matmul, desc);
+}
+
+bool lfuse__draft_reconsiders(const lfuse__draft *d, const lfuse__unit *u)
+{
+    lfuse__matmul_desc desc;
+
+    lfuse__draft_describe(d, u->node, &desc);
+    return epilogue_decides(d, u->node, &desc) && !declines(d, LFUSE__SOLVER_VENDOR, &desc) &&
+           lfuse__prologue(d, u->node, 0) < 0 && lfuse__prologue(d, u->node, 1) < 0;
+}
+
+bool lfuse__draft_native(const lfuse__draft *d, int32_t matmul)
+{
+    lfuse__matmul_desc desc;
+
+    lfuse__draft_describe(d, matmul, &desc);
+    if (declines(d, LFUSE__SOLVER_VENDOR, &desc)) return true;
+    if (declines(d, LFUSE__SOLVER_NATIVE, &desc)) return false;
+    if (lfuse__draft_both(d, matmul)) return true;
+    if (d->provider != LFUSE_PROVIDER_DEFAULT) return d->provider == LFUSE_PROVIDER_NATIVE;
+    if (d->advice->provider(d->facts, &desc) == LFUSE__COMPUTES_NATIVE || epilogue_decides(d, matmul, &desc))
+        return true;
+    /* To read what a matrix is made of is less than to write the matrix, which a vendor's product would read again. */
+    return d->advice->has_tiles(d->facts) && desc.types[0] != LFUSE_F64 && lfuse__prologue_pays(d, matmul);
 }
 
 void lfuse__native_store(lfuse__draft *d, lfuse__builder *b, int32_t matmul, int reg)

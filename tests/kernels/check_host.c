@@ -150,6 +150,7 @@ TEST_LOOP(units, 0, test_all() ? 6 : 5)
 
     open_units();
     case_units(&r, cases[_i].type, cases[_i].precision);
+    if (_i == 0) case_empty_parts(&r);
 }
 
 TEST_CASE("summed", .teardown = close_form)

@@ -520,6 +520,26 @@ void case_units(rig *r, lfuse_type type, lfuse_precision precision)
     r->facts = facts;
 }
 
+/* Parts of k may have no k-tile. Warpgroups that take turns by tiles wait for each other all the same. */
+void case_empty_parts(rig *r)
+{
+    const lfuse__matmul_desc desc = {.types = {LFUSE_F16, LFUSE_F16}, .result = LFUSE_F16};
+    const lfuse__facts facts = r->facts;
+    lfuse__matmul_candidate t;
+    problem p;
+    if (lfuse__solver_declines(&lfuse__tma, &facts, &desc)) return;
+    ck_assert(lfuse__matmul_candidate_parse("128x128x64:4x32:1:5", &t));
+    class_of_unit(&p, &lfuse__tma, LFUSE_F16, LFUSE_PRECISION_FULL, 0, PLAIN);
+    OK(choose_named(&facts, (int64_t[]){512, 512, 512, 1}, &t, &p.s.k));
+    ck_assert_ptr_eq(p.s.k.product.solver, &lfuse__tma);
+    ck_assert(lfuse__pipeline_is_pingpong(&p.s.k.product));
+    sizes_of(&p, 136, 264, 192, 8, 0); /* six tiles of three k-tiles */
+    p.g.parts = t.parts;
+    r->facts.info.compute_units = 1;
+    run_product(r, &p, true, 1);
+    r->facts = facts;
+}
+
 void case_tiles(rig *r, lfuse_type type)
 {
     const int64_t few[] = {1, 1, 1, 1}, many[] = {100000, 100000, 100000, 100000};

@@ -355,6 +355,23 @@ TEST(that_no_vendor_has)
                                             "(pointwise 512 x 512 (y (gelu (add t0 b))))");
 }
 
+/* Who sums the rows of such a product, or its columns, is another question: softmax, and the gradient of a bias. */
+TEST(that_no_vendor_has_and_sums)
+{
+    static const int axes[] = { 0, 1 };
+
+    rig_h200();
+    rig_tiles(LFUSE__PRODUCTS_TUNED);
+    const lfuse_value x = lfuse_input(g, "x", F16(512, 512)), w = lfuse_input(g, "w", F16(512, 512));
+    lfuse_output(g, "softmax", lfuse_softmax(lfuse_matmul(x, w), 1, &axes[1]));
+    for (int i = 0; i < 2; i++) {
+        const lfuse_value y = lfuse_gelu(lfuse_matmul(lfuse_neg(x), lfuse_input(g, i ? "v" : "u", F16(512, 512))));
+        lfuse_output(g, i ? "rows" : "columns", lfuse_sum(y, 1, &axes[i], false));
+    }
+    rig_make(0);
+    ck_assert_int_gt(plan->nstages, 2);
+}
+
 TEST(that_vendors_have)
 {
     const lfuse_value x = lfuse_input(g, "x", F16(512, 512)), w = lfuse_input(g, "w", F16(512, 512));

@@ -268,7 +268,8 @@ static bool is_spare(const lfuse__wants *w, const lfuse__stage *stage, int alter
     bool native;
     int i;
 
-    if (first->kind == LFUSE__STEP_GEMM && is_settled(w, first, &native)) return native == (alternative > 0);
+    if (stage->nalternatives > 1 && first->kind == LFUSE__STEP_GEMM && is_settled(w, first, &native))
+        return native == (alternative > 0);
     if (step->kind == LFUSE__STEP_GEMM && step->product.native && !step->product.ahead && stage->nalternatives > 1)
         return true;
     if (first->kind == LFUSE__STEP_GEMM && first->product.ahead && lfuse__product_open(w->entry->plan, first) > 1)
