@@ -14,7 +14,8 @@ libfuse_core_la_SOURCES += \
 	%reldir%/opencl/memory.c \
 	%reldir%/opencl/program.c \
 	%reldir%/opencl/ptx.c %reldir%/opencl/ptx.h \
-	%reldir%/opencl/stream.c
+	%reldir%/opencl/stream.c \
+	%reldir%/opencl/tensor_map.c
 if HAVE_CLBLAST
 libfuse_core_la_SOURCES += %reldir%/opencl/gemm.c %reldir%/opencl/gemm_paths.c %reldir%/opencl/gemm_paths.h
 else

@@ -194,6 +194,7 @@ static lfuse_status create_device(const lfuse__cl_device *device, lfuse__bdevice
 
 static void close_device(lfuse__bdevice *dev)
 {
+    lfuse__cl_mapper_destroy(dev->mapper);
     lfuse__cl_addresser_destroy(dev->addresser);
     lfuse__cl.ReleaseContext(dev->context);
     lfuse__cl.ReleaseDevice(dev->device.id);
@@ -207,6 +208,7 @@ static lfuse_status probe(lfuse__bdevice *made, lfuse__bdevice **dev)
 
     lfuse__cl_probe_compiler(made);
     status = lfuse__cl_probe_addresses(made);
+    if (status == LFUSE_OK) status = lfuse__cl_probe_tensor_maps(made);
     if (status) close_device(made);
     else *dev = made;
     return status;

@@ -86,6 +86,7 @@ lfuse_status lfuse__cl_read_device(cl_platform_id platform, cl_device_id id, con
 /* ---- objects ---- */
 
 typedef struct lfuse__cl_addresser lfuse__cl_addresser;
+typedef struct lfuse__cl_mapper lfuse__cl_mapper;
 
 struct lfuse__bdevice {
     lfuse__cl_device device;
@@ -93,6 +94,7 @@ struct lfuse__bdevice {
     atomic_int lost;          /* the code that killed the device, 0 while it lives */
     atomic_uint_fast64_t held; /* bytes of our own allocations */
     lfuse__cl_addresser *addresser; /* NULL: kernels reach buffers through arguments alone */
+    lfuse__cl_mapper *mapper;       /* NULL: there are no tensor maps */
     atomic_uint gemm_ready;   /* gemm.c: bits of what CLBlast has compiled */
 };
 
@@ -172,6 +174,18 @@ lfuse_status lfuse__cl_probe_addresses(lfuse__bdevice *dev);
 void lfuse__cl_addresser_destroy(lfuse__cl_addresser *addresser);
 /* Fills the address of a buffer where there is an addresser; any thread. */
 lfuse_status lfuse__cl_find_address(lfuse__bmem *mem);
+
+/* ---- tensor_map.c ---- */
+
+/*
+ * Tries whether tensor maps can be made and copy what they should: facts.tensor_map. After lfuse__cl_probe_addresses,
+ * as maps hold addresses. ERR_MEMORY: it could not be tried.
+ */
+lfuse_status lfuse__cl_probe_tensor_maps(lfuse__bdevice *dev);
+void lfuse__cl_mapper_destroy(lfuse__cl_mapper *mapper);
+/* A fact of devices that have a mapper; any thread. The first map of a kind waits for a kernel that makes it. */
+lfuse_status lfuse__cl_tensor_map(lfuse__bdevice *dev, const lfuse__tensor_boxes *of,
+                                  uint64_t map[LFUSE__TENSOR_MAP_WORDS], bool *made);
 
 /* ---- stream.c ---- */
 

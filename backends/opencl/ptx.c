@@ -6,7 +6,7 @@
 #include "common/base/error.h"
 
 static const char instruction[] = "//sm_90a: ", directive[] = "//entry: ", target[] = ".target sm_90",
-                  block[] = ".reqntid";
+                  block[] = ".reqntid", entry[] = ".entry", parameter[] = ".param", words[] = "@words";
 
 const char *const lfuse__cl_ptx_probe =
     ".version 8.0\n"
@@ -66,10 +66,39 @@ static bool is_target(const line *l)
     return begins(l, target) && (behind == l->end || strchr(",\r\n \t", *behind) != NULL);
 }
 
+/* The name that a parameter's declaration ends with, which may be that of an array. */
+static line name_in(const line *l)
+{
+    static const char of_names[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_$";
+    const char *end = memchr(l->text, '[', (size_t)(l->end - l->text));
+    line name;
+
+    if (end == NULL) end = l->end;
+    while (end > l->text && strchr(of_names, end[-1]) == NULL) end--;
+    name = (line){ .at = end, .end = end };
+    while (name.at > l->text && strchr(of_names, name.at[-1]) != NULL) name.at--;
+    name.text = name.at;
+    return name;
+}
+
+/* Appends an instruction with the name of the kernel's last parameter, if it has one, in place of `words`. */
+static void append_instruction(lfuse__strbuf *out, const line *l, const line *last)
+{
+    const char *from = l->text + strlen(instruction), *at;
+
+    while (last->at != NULL && (at = memmem(from, (size_t)(l->end - from), words, strlen(words))) != NULL) {
+        append(out, from, at);
+        append(out, last->at, last->end);
+        from = at + strlen(words);
+    }
+    append(out, from, l->end);
+}
+
 lfuse_status lfuse__cl_edit_ptx(const char *ptx, size_t bytes, lfuse__strbuf *out, bool *edited)
 {
     const char *const end = ptx + strnlen(ptx, bytes); /* some drivers end it with a zero */
-    bool found = false;
+    line last = { NULL, NULL, NULL }; /* the name of the kernel's last parameter */
+    bool found = false, declares = false;
 
     if (!has_marks(ptx, end)) {
         *edited = false;
@@ -77,8 +106,11 @@ lfuse_status lfuse__cl_edit_ptx(const char *ptx, size_t bytes, lfuse__strbuf *ou
     }
     for (line l = line_at(ptx, end); l.at < end; l = line_at(l.end, end)) {
         if (begins(&l, directive)) continue;
+        if (begins(&l, entry)) declares = true;
+        if (declares && begins(&l, parameter)) last = name_in(&l);
+        if (l.text < l.end && (*l.text == '{' || *l.text == ')')) declares = false;
         if (begins(&l, instruction)) {
-            append(out, l.text + strlen(instruction), l.end);
+            append_instruction(out, &l, &last);
         } else if (is_target(&l)) {
             found = true;
             lfuse__strbuf_format(out, "%sa", target);

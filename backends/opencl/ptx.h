@@ -15,6 +15,7 @@
  * stands in comments of inline assembly (prelude.k), which it copies with the names of registers filled in:
  *
  *   //sm_90a: INSTRUCTION     the instruction
+ *                             where @words is the name of the kernel's last parameter, its argument words
  *   //entry: DIRECTIVE        a directive of the kernel that the comment is in, which has .reqntid
  *
  * Where the PTX has such comments, *edited becomes true, and the PTX is appended to `out` for sm_90a with their

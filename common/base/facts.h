@@ -25,7 +25,8 @@ enum { LFUSE__TENSOR_MAP_WORDS = 16 /* of 64 bits, which lie at a multiple of 64
 
 /*
  * A tensor in memory, and the boxes in which kernels copy it. Axis 0 is the innermost one, whose elements follow each
- * other: a box has 128 bytes of it.
+ * other: a box has 32, 64 or 128 bytes of it, whose chunks of 16 are swizzled as tensor cores want them in lines of so
+ * many.
  */
 enum { LFUSE__TENSOR_MAP_AXES = 5 /* at most */ };
 typedef struct lfuse__tensor_boxes {
@@ -35,7 +36,7 @@ typedef struct lfuse__tensor_boxes {
     struct {
         uint64_t extent;
         uint64_t apart; /* bytes from one element to the next, a multiple of 16; of axis 0 it is not read */
-        unsigned box;   /* elements of a box; of axis 0 it is not read */
+        unsigned box;   /* elements of a box */
     } axis[LFUSE__TENSOR_MAP_AXES];
 } lfuse__tensor_boxes;
 

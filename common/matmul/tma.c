@@ -12,6 +12,8 @@
 
 #include "common/kernels/text/gemm_tma.k.h"
 
+enum { LINE = 128 /* bytes of a box's lines */ };
+
 /* The matrix of an operand's map. An operand that all products of a batch share has one. */
 static lfuse__expr matrix_of(const lfuse__tiles *t, int operand)
 {
@@ -71,8 +73,8 @@ static lfuse_status make_summed_map(const lfuse__kernel_class *c, const lfuse__f
     const uint64_t rows = (uint64_t)g->extents[0], row = (uint64_t)g->strides[LFUSE__PRODUCT_A][0] * bytes;
     const lfuse__tensor_boxes of = {
         .address = g->addresses[LFUSE__PRODUCT_A], .bytes = bytes, .axes = 5,
-        .axis = {{.extent = (uint64_t)g->extents[2]}, {rows / 128, 128 * row, 8}, {2, 64 * row, 2}, {8, 8 * row, 8},
-                 {8, row, 1}},
+        .axis = {{.extent = (uint64_t)g->extents[2], .box = LFUSE__WGMMA_LINE / bytes}, {rows / 128, 128 * row, 8},
+                 {2, 64 * row, 2}, {8, 8 * row, 8}, {8, row, 1}},
     };
 
     *made = rows % 128 == 0;
@@ -92,7 +94,8 @@ static lfuse_status make_map(const lfuse__kernel_class *c, const lfuse__facts *f
     const bool shared = !p->batched || g->strides[operand][LFUSE__PRODUCT_BATCH] == 0;
     const lfuse__tensor_boxes of = {
         .address = g->addresses[operand], .bytes = bytes, .axes = 3,
-        .axis = {{.extent = along ? k : outer}, {along ? outer : k, apart, (unsigned)(along ? width : p->depth)},
+        .axis = {{.extent = along ? k : outer, .box = LFUSE__WGMMA_LINE / bytes},
+                 {along ? outer : k, apart, (unsigned)(along ? width : p->depth)},
                  {shared ? 1 : (uint64_t)lfuse__product_batch(c, g),
                   shared ? apart : (uint64_t)g->strides[operand][LFUSE__PRODUCT_BATCH] * bytes, 1}},
     };

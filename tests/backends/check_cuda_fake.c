@@ -96,7 +96,7 @@ TEST(test_tensor_map)
 {
     lfuse__bdevice *dev = open_device(0);
     lfuse__tensor_boxes of = { .address = 1 << 20, .bytes = 2, .axes = 3,
-                               .axis = { { .extent = 64 }, { 8, 128, 64 }, { 3, 1024, 1 } } };
+                               .axis = { { .extent = 64, .box = 64 }, { 8, 128, 64 }, { 3, 1024, 1 } } };
     lfuse__facts facts;
     uint64_t map[LFUSE__TENSOR_MAP_WORDS];
     CUcontext current;
@@ -121,6 +121,12 @@ TEST(test_tensor_map)
     of.axis[1].apart = 128, of.axis[2].apart = 1032;
     OK(facts.tensor_map(dev, &of, map, &made));
     ck_assert(!made);
+    of.axis[2].apart = 1024;
+    for (of.axis[0].box = 16; of.axis[0].box <= 64; of.axis[0].box *= 2) {
+        OK(facts.tensor_map(dev, &of, map, &made));
+        ck_assert(made);
+    }
+    of.axis[0].box = 64;
     arrange("cuTensorMapEncodeTiled:1:2");
     FAILS(LFUSE_ERR_DEVICE_MEMORY, facts.tensor_map(dev, &of, map, &made));
     ck_says("cuTensorMapEncodeTiled of 3 axes, lines of 64");

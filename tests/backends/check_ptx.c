@@ -61,6 +61,20 @@ TEST(directives)
             ".minnctapersm 2\n{\n\tx;\n}\n.entry m()\n.reqntid 32, 1, 1\n.minnctapersm 1\n{\n}\n");
 }
 
+/* Instructions name the last parameter of their own kernel, as often as they like; a kernel may have none. */
+TEST(words)
+{
+    becomes(".target sm_90\n.entry k(\n\t.param .u64 .ptr .global .align 1 k_param_0,\n"
+            "\t.param .align 64 .b8 k_param_1[56]\n)\n{\n\tld.param.u64 %rd1, [k_param_0];\n"
+            "\t.param .b32 of_a_call;\n//sm_90a: mov.b64 %rd1, @words;\n}\n"
+            ".entry l(\n\t.param .b32 one,\n\t.param .b64 two_$\n)\n{\n//sm_90a: @words+8, @words\n\t@words;\n}\n",
+            ".target sm_90a\n.entry k(\n\t.param .u64 .ptr .global .align 1 k_param_0,\n"
+            "\t.param .align 64 .b8 k_param_1[56]\n)\n{\n\tld.param.u64 %rd1, [k_param_0];\n"
+            "\t.param .b32 of_a_call;\nmov.b64 %rd1, k_param_1;\n}\n"
+            ".entry l(\n\t.param .b32 one,\n\t.param .b64 two_$\n)\n{\ntwo_$+8, two_$\n\t@words;\n}\n");
+    becomes(".target sm_90\n.entry k()\n{\n//sm_90a: x @words;\n}\n", ".target sm_90a\n.entry k()\n{\nx @words;\n}\n");
+}
+
 /* Programs without such comments are the driver's, whatever their target. */
 TEST(absent)
 {

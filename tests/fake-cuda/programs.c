@@ -108,6 +108,17 @@ static CUresult remember(CUfunction f, unsigned gx, unsigned gy, unsigned gz, un
     return CUDA_SUCCESS;
 }
 
+static unsigned bytes_of_type(CUtensorMapDataType type)
+{
+    return type == CU_TENSOR_MAP_DATA_TYPE_UINT8 ? 1 : type == CU_TENSOR_MAP_DATA_TYPE_UINT16 ? 2 : 4;
+}
+
+/* Returns the bytes of a box's line that the swizzle is for. */
+static unsigned bytes_of_line(CUtensorMapSwizzle swizzle)
+{
+    return swizzle == CU_TENSOR_MAP_SWIZZLE_32B ? 32 : swizzle == CU_TENSOR_MAP_SWIZZLE_64B ? 64 : 128;
+}
+
 /* A map of this driver's is the address; like the real one, it makes none without a current context. */
 CUresult fake_TensorMapEncodeTiled(CUtensorMap *map, CUtensorMapDataType type, cuuint32_t rank, void *address,
                                    const cuuint64_t *sizes, const cuuint64_t *strides, const cuuint32_t *box,
@@ -117,8 +128,9 @@ CUresult fake_TensorMapEncodeTiled(CUtensorMap *map, CUtensorMapDataType type, c
 {
     ENTER(TensorMapEncodeTiled);
     if (!fake_depth) return CUDA_ERROR_INVALID_CONTEXT;
-    (void)type, (void)steps, (void)interleave, (void)promotion, (void)fill;
-    if (!rank || rank > 5 || (uintptr_t)address % 16 || !address || swizzle != CU_TENSOR_MAP_SWIZZLE_128B)
+    (void)steps, (void)interleave, (void)promotion, (void)fill;
+    if (!rank || rank > 5 || (uintptr_t)address % 16 || !address ||
+        box[0] * bytes_of_type(type) != bytes_of_line(swizzle))
         return CUDA_ERROR_INVALID_VALUE;
     for (cuuint32_t i = 0; i < rank; i++)
         if (!sizes[i] || !box[i] || box[i] > 256 || (i && strides[i - 1] % 16)) return CUDA_ERROR_INVALID_VALUE;
