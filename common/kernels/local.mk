@@ -26,6 +26,7 @@ kernel_texts = \
 	%reldir%/text/gemm_packed.k \
 	%reldir%/text/gemm_pipeline.k %reldir%/text/gemm_pipeline_end.k %reldir%/text/gemm_pipeline_meet.k \
 	%reldir%/text/gemm_pipeline_part.k %reldir%/text/gemm_pipeline_sums.k %reldir%/text/gemm_prefetch.k \
+	%reldir%/text/gemm_rings.k \
 	%reldir%/text/gemm_schedule.k %reldir%/text/gemm_simt.k %reldir%/text/gemm_simt_loop.k \
 	%reldir%/text/gemm_simt_operand.k %reldir%/text/gemm_skinny.k %reldir%/text/gemm_skinny_store.k \
 	%reldir%/text/gemm_split_k.k %reldir%/text/gemm_tma.k %reldir%/text/gemm_wgmma.k \

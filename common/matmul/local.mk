@@ -11,4 +11,5 @@ libfuse_core_la_SOURCES += \
 	%reldir%/skinny_prologue.c %reldir%/solver.h %reldir%/solvers.c %reldir%/split_k.c %reldir%/strassen.c \
 	%reldir%/strassen.h %reldir%/strassen_cost.c %reldir%/strassen_items.c %reldir%/strassen_lanes.c \
 	%reldir%/strassen_sums.c %reldir%/stream_k.c %reldir%/tile.c %reldir%/tile.h %reldir%/tile_cost.c \
-	%reldir%/tma.c %reldir%/tma.h %reldir%/tma_fp8.c %reldir%/tma_tf32.c %reldir%/wgmma.c %reldir%/words.c
+	%reldir%/tma.c %reldir%/tma.h %reldir%/tma_fp8.c %reldir%/tma_rings.c %reldir%/tma_tf32.c %reldir%/wgmma.c \
+	%reldir%/words.c

@@ -32,10 +32,15 @@ int lfuse__mma_stages(const lfuse__product_class *p)
     return p->prefetch + 1 + (lfuse__mma_is_small(p) ? 0 : p->solver->tile->spare_stages);
 }
 
+int lfuse__mma_depth(const lfuse__product_class *p, int operand)
+{
+    return p->solver->tile->rings && !lfuse__is_k_contiguous(p, operand) ? p->depth / 2 : p->depth;
+}
+
 int lfuse__mma_k_tile_bytes(const lfuse__product_class *p, int operand)
 {
     const int width = operand == LFUSE__PRODUCT_A ? p->rows : p->columns;
-    return width * p->depth * lfuse__mma_bytes(p) * (p->solver->splits_operands ? 2 : 1);
+    return width * lfuse__mma_depth(p, operand) * lfuse__mma_bytes(p) * (p->solver->splits_operands ? 2 : 1);
 }
 
 int lfuse__mma_local(const lfuse__product_class *p)
@@ -55,12 +60,12 @@ static void put_operand(const void *context, int place, int indent)
     const int operand = place / PARTS, part = place % PARTS;
     const bool a = operand == LFUSE__PRODUCT_A, along = lfuse__is_k_contiguous(p, operand);
     const int width = a ? p->rows : p->columns, warp_tile = a ? lfuse__mma_warp_rows(p) : lfuse__mma_warp_columns(p);
-    const int bytes = lfuse__mma_bytes(p), chunk = LFUSE__MMA_CHUNK_BYTES / bytes;
-    const int chunks = (along ? p->depth : width) / chunk, bank_chunks = BANKS / 16;
+    const int bytes = lfuse__mma_bytes(p), chunk = LFUSE__MMA_CHUNK_BYTES / bytes, depth = lfuse__mma_depth(p, operand);
+    const int chunks = (along ? depth : width) / chunk, bank_chunks = BANKS / 16;
     const bool blocks = p->solver->tile->blocks && chunks >= bank_chunks, singly = bytes == 4 && !along;
     const int turns = chunks < bank_chunks ? chunks : bank_chunks;
     const int copiers = p->solver->tile->copiers;
-    const int base = a ? 0 : lfuse__mma_k_tile_bytes(p, LFUSE__PRODUCT_A);
+    const int base = a || p->solver->tile->rings ? 0 : lfuse__mma_k_tile_bytes(p, LFUSE__PRODUCT_A);
     const lfuse__expr stage = lfuse__expression("to - base + %d", base);
     const lfuse__expr index = a ? lfuse__pipeline_row(p, "a0", "line") : lfuse__expression("b0 + line");
     const lfuse__expr first_stage = lfuse__expression("%d", base * lfuse__mma_stages(p));
@@ -72,9 +77,9 @@ static void put_operand(const void *context, int place, int indent)
         {"PART_COPY", .number = part == COPY}, {"PART_FRAGMENTS", .number = part == FRAGMENTS},
         {"PART_COPY_SLOWLY", .number = part == COPY_SLOWLY}, {"K_CONTIGUOUS", .number = along},
         {"OPERAND", .word = first}, {"LD", .number = a ? t->l.lda : t->l.ldb}, {"ORIGIN", .word = a ? "a0" : "b0"},
-        {"OUTER", .word = a ? "m" : "n"}, {"OUTER_INDEX", .word = index.text}, {"DEPTH", .number = p->depth},
+        {"OUTER", .word = a ? "m" : "n"}, {"OUTER_INDEX", .word = index.text}, {"DEPTH", .number = depth},
         {"BASE", .number = base * lfuse__mma_stages(p)}, {"WIDTH", .number = width},
-        {"STAGE", .number = width * p->depth * bytes}, {"CHUNKS", .number = chunks},
+        {"STAGE", .number = width * depth * bytes}, {"CHUNKS", .number = chunks},
         {"COPIER", .word = copiers ? "(item % 128)" : "item"}, {"COPIERS", .number = copiers ? copiers : t->threads},
         {"TILE", .word = copiers ? "stages" : "tile"}, {"SLOW_STAGE", .word = copiers ? stage.text : first_stage.text},
         {"COPY16", .word = p->solver->tile->blocks ? "ASYNC_COPY16_PAST" : "ASYNC_COPY16"},
@@ -85,7 +90,7 @@ static void put_operand(const void *context, int place, int indent)
         {"LOAD16", .word = bytes == 4 ? "LOAD_FRAGMENTS_tf32" : "LOAD_FRAGMENTS"},
         {"CHUNK", .number = chunk}, {"SIZE", .number = bytes}, {"EIGHT_BITS", .number = bytes == 1},
         {"SECOND", .number = a ? 1 : 2},
-        {"LOADS", .number = width * p->depth / chunk / t->threads}, {"APART", .number = t->threads / chunks},
+        {"LOADS", .number = width * depth / chunk / t->threads}, {"APART", .number = t->threads / chunks},
         {"WARP_TILE", .number = warp_tile}, {"FIRST_OF_WARP", .word = first_of_warp},
         {"TILE_EIGHT", .word = a ? "quarter % 2" : "quarter / 2"},
         {"K_EIGHT", .word = a ? "quarter / 2" : "quarter % 2"}, {NULL},

@@ -104,7 +104,12 @@ void lfuse__pipeline_sums_put_corner(const lfuse__tiles *t, int indent, const ch
 void lfuse__pipeline_sums_put_place(const lfuse__tiles *t, int indent, const char *number);
 void lfuse__pipeline_put_sums(const void *t, int which, int indent);
 
-/* mma.c: returns the bytes of a k-tile of A or B in local memory, with all words of its elements. */
+/*
+ * mma.c: what of A or B is copied together, a k-tile or half of one.
+ *   - depth returns how deep it is along k.
+ *   - k_tile_bytes returns its bytes in local memory, with all words of its elements.
+ */
+int lfuse__mma_depth(const lfuse__product_class *p, int operand);
 int lfuse__mma_k_tile_bytes(const lfuse__product_class *p, int operand);
 
 /*

@@ -7,9 +7,12 @@
 #include "common/kernels/text/gemm_pipeline_end.k.h"
 #include "common/kernels/text/gemm_pipeline_meet.k.h"
 #include "common/kernels/text/gemm_pipeline_part.k.h"
+#include "common/kernels/text/gemm_rings.k.h"
 
 enum {
-    MOST_VECTORS = 8, FEW_VECTORS = 4, /* of each work-item, that go through the epilogue together; of small tiles */
+    /* Of each work-item, that go through the epilogue together; of small tiles; of rings, which are larger. */
+    MOST_VECTORS = 8, FEW_VECTORS = 4, FEWEST_VECTORS = 1,
+    BANKS = 32,                       /* of local memory, 4 bytes each */
     TEAM = 32, TEAM_ROWS = 8,         /* work-items that exchange sums; rows that they have together */
     LONG = 12,                        /* a body of more operations than these pauses in its epilogue (PACED), and two
                                          warpgroups share the last one (SHARED) */
@@ -26,9 +29,18 @@ static int stage(const lfuse__product_class *p)
     return lfuse__mma_k_tile_bytes(p, LFUSE__PRODUCT_A) + lfuse__mma_k_tile_bytes(p, LFUSE__PRODUCT_B);
 }
 
+/* Returns how many pieces the ring of an operand holds where A and B have rings of their own. */
+static int pieces(const lfuse__product_class *p, int operand)
+{
+    return p->prefetch * (p->depth / lfuse__mma_depth(p, operand)) + 1;
+}
+
+/* Returns the bytes of all stages. */
 static int stages(const lfuse__product_class *p)
 {
-    return (p->prefetch + 1) * stage(p);
+    if (!p->solver->tile->rings) return (p->prefetch + 1) * stage(p);
+    return pieces(p, LFUSE__PRODUCT_A) * lfuse__mma_k_tile_bytes(p, LFUSE__PRODUCT_A) +
+           pieces(p, LFUSE__PRODUCT_B) * lfuse__mma_k_tile_bytes(p, LFUSE__PRODUCT_B);
 }
 
 bool lfuse__pipeline_is_pingpong(const lfuse__product_class *p)
@@ -40,7 +52,7 @@ bool lfuse__pipeline_is_pingpong(const lfuse__product_class *p)
 static int vectors_of(const lfuse__product_class *p)
 {
     const int of_row = p->columns * TEAM_ROWS / TEAM / lfuse__tiles_vector(p);
-    const int most = lfuse__mma_is_small(p) ? FEW_VECTORS : MOST_VECTORS;
+    const int most = p->solver->tile->rings ? FEWEST_VECTORS : lfuse__mma_is_small(p) ? FEW_VECTORS : MOST_VECTORS;
 
     return of_row < most ? of_row : most;
 }
@@ -133,6 +145,19 @@ void lfuse__pipeline_put_place(const lfuse__tiles *t, int indent, const char *nu
                width_of(t->p));
 }
 
+/*
+ * The columns of a row are exchanged in groups of 8, so that no two lanes use one bank, in as many ways as a line of
+ * all banks has groups. A row of less than a line has fewer groups: then the rows of a line are exchanged alike.
+ * Returns operators that make the number of the way of the number of a row.
+ */
+static lfuse__expr turn_of(const lfuse__product_class *p)
+{
+    const int width = width_of(p);
+
+    if (width >= BANKS) return lfuse__expression("%% %d", BANKS / TEAM_ROWS);
+    return lfuse__expression("/ %d %% %d", BANKS / width, width / TEAM_ROWS);
+}
+
 static void put_place(const lfuse__tiles *t, int indent)
 {
     lfuse__pipeline_put_place(t, indent, lfuse__expression("pass * %d + w", vectors_of(t->p)).text);
@@ -145,8 +170,8 @@ static void put_sums(const lfuse__tiles *t, int indent)
 
     lfuse__put(t->t.out, indent, "const u32 line_ = w * %d + lane / %d;", TEAM / across, across);
     lfuse__put(t->t.out, indent, "S_%s v_[%d];", t->sum, t->vector);
-    lfuse__put(t->t.out, indent, "GETV_%s(v_, own, line_ * %d + (lane %% %d * %d ^ line_ %% 4 * 8));", t->sum,
-               width_of(t->p), across, t->vector);
+    lfuse__put(t->t.out, indent, "GETV_%s(v_, own, line_ * %d + (lane %% %d * %d ^ line_ %s * 8));", t->sum,
+               width_of(t->p), across, t->vector, turn_of(t->p).text);
 }
 
 /* Whether the body takes so long that products beside it are delayed. */
@@ -186,8 +211,9 @@ static void put_end(const void *context, int which, int indent)
     const lfuse__tiles *t = context;
     const lfuse__product_class *p = t->p;
     const int passes = p->item_rows * p->item_columns * 4 / width_of(p), work = (int)lfuse__product_work(t->t.k);
+    const lfuse__expr turn = turn_of(p);
     const lfuse__parameter own[] = {
-        {"WIDTH", .number = width_of(p)}, {"SIDES", .number = p->columns / width_of(p)},
+        {"TURN", .word = turn.text}, {"WIDTH", .number = width_of(p)}, {"SIDES", .number = p->columns / width_of(p)},
         {"PACED", .number = is_long(t)}, {"SHARED", .number = shares_last(t)}, {"NS", .number = PAUSES / passes},
         {"WORK", .number = work}, {"PASSES", .number = passes}, {"HEIGHT", .number = lfuse__pipeline_height(p)},
         {"COLUMN_SUMS", .number = p->column_sums}, {NULL},
@@ -248,13 +274,17 @@ void lfuse__put_pipeline(const lfuse__tiles *t, const char *name, bool running, 
         {"BATCHED", .number = p->batched}, {"BATCH", .number = t->l.batch},
         {"FIRST_ROW", .word = first_row.text}, {"MANY", .number = many(p, few)},
         {"EPILOGUE_AT", .number = stages(p) / 4}, {"OWN_TILE", .number = pingpong ? lfuse__pipeline_local(p) : 0},
-        {"OWN", .number = TEAM_ROWS * width_of(p)}, {NULL},
+        {"OWN", .number = TEAM_ROWS * width_of(p)},
+        {"STAGES_A", .number = pieces(p, LFUSE__PRODUCT_A)}, {"STAGES_B", .number = pieces(p, LFUSE__PRODUCT_B)},
+        {"HALVES", .number = 2}, {"HALVES_A", .number = lfuse__mma_depth(p, LFUSE__PRODUCT_A) < p->depth},
+        {"HALVES_B", .number = lfuse__mma_depth(p, LFUSE__PRODUCT_B) < p->depth}, {NULL},
     };
     lfuse__text_place places[MOST_PARTS] = {{"PART", put_part_of_k, 0}, {"MEET", put_meet, 0},
                                             {"EPILOGUE", put_end, 0}};
 
     for (int i = 0; parts[i].name && i < MOST_PARTS - COMMON - 1; i++) places[COMMON + i] = parts[i];
-    lfuse__mma_put_text(t, 0, name, lfuse__text_gemm_pipeline, own, places);
+    lfuse__mma_put_text(t, 0, name, p->solver->tile->rings ? lfuse__text_gemm_rings : lfuse__text_gemm_pipeline, own,
+                        places);
 }
 
 lfuse_status lfuse__pipeline_launch(const lfuse__kernel_class *c, const lfuse__facts *facts, const lfuse__geometry *g,

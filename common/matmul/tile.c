@@ -59,7 +59,7 @@ void lfuse__tiles_put_band_of(const lfuse__tiles *t, int indent, const char *num
 {
     const lfuse__parameter parameters[] = {
         {"NUMBER", .word = number}, {"TILES_DOWN", .word = tiles_down}, {"TILES_ACROSS", .word = tiles_across},
-        {"BAND", .number = LFUSE__TILES_BAND}, {"BY_BAND", .word = by_band}, {"BY_HIGH", .word = by_high}, {NULL},
+        {"BAND", .number = lfuse__tiles_band(t->p)}, {"BY_BAND", .word = by_band}, {"BY_HIGH", .word = by_high}, {NULL},
     };
 
     lfuse__put_text(t->t.out, indent, lfuse__text_gemm_band, parameters, NULL, NULL);
@@ -196,6 +196,7 @@ lfuse_status lfuse__tiles_pack(const lfuse__kernel_class *c, const lfuse__facts 
     const int vector = lfuse__tiles_vector(p);
     lfuse__product_layout l;
     uint64_t groups, *own;
+    const int64_t band = lfuse__tiles_band(p);
     lfuse__cut found;
     lfuse__product_layout_make(c, &l);
     LFUSE__TRY(lfuse__product_layout_pack(c, g, lfuse__tiles_words(p, &l) - l.own, packed));
@@ -206,9 +207,8 @@ lfuse_status lfuse__tiles_pack(const lfuse__kernel_class *c, const lfuse__facts 
     own[LFUSE__TILES_ACROSS] = (uint64_t)found.across;
     own[LFUSE__TILES_PARTS] = (uint64_t)(shared ? found.workers : found.parts);
     own[LFUSE__TILES_SHARED] = (uint64_t)found.shared;
-    own[LFUSE__TILES_BY_BAND] = lfuse__division32((uint64_t)found.across * LFUSE__TILES_BAND);
-    own[LFUSE__TILES_BY_HIGH] = lfuse__division32(found.down % LFUSE__TILES_BAND
-                                                      ? (uint64_t)(found.down % LFUSE__TILES_BAND) : 1);
+    own[LFUSE__TILES_BY_BAND] = lfuse__division32((uint64_t)(found.across * band));
+    own[LFUSE__TILES_BY_HIGH] = lfuse__division32(found.down % band ? (uint64_t)(found.down % band) : 1);
     own[LFUSE__TILES_BY_PARTS] = lfuse__division32(own[LFUSE__TILES_PARTS]);
     if (p->column_sums) own[LFUSE__TILES_APART] = (uint64_t)lfuse__tiles_apart(p, g->extents[0]);
     own[LFUSE__TILES_VECTORS] = (uint64_t)matrix_aligned(c, g, LFUSE__PRODUCT_A) |

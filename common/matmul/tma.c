@@ -12,8 +12,6 @@
 
 #include "common/kernels/text/gemm_tma.k.h"
 
-enum { LINE = 128 /* bytes of a box's lines */ };
-
 /* The matrix of an operand's map. An operand that all products of a batch share has one. */
 static lfuse__expr matrix_of(const lfuse__tiles *t, int operand)
 {
@@ -28,6 +26,13 @@ void lfuse__tma_put_part(const void *context, int part, int indent)
     const lfuse__product_class *p = t->p;
     const lfuse__expr shape = lfuse__expression("%s_%d", lfuse__mma_word(t, LFUSE__PRODUCT_A), p->columns);
     const int half = p->depth * lfuse__mma_bytes(p) / LFUSE__MMA_STEP_BYTES / 2;
+    const int a_bytes = lfuse__mma_k_tile_bytes(p, LFUSE__PRODUCT_A);
+    const int b_bytes = lfuse__mma_k_tile_bytes(p, LFUSE__PRODUCT_B);
+    const bool copies_a = part == LFUSE__TMA_COPY || part == LFUSE__TMA_COPY_A;
+    const bool copies_b = part == LFUSE__TMA_COPY || part == LFUSE__TMA_COPY_B;
+    const lfuse__expr expected = copies_a && copies_b ? lfuse__expression("%d + %d", a_bytes, b_bytes)
+                                                      : lfuse__expression("%d", copies_a ? a_bytes : b_bytes);
+    const int depth_a = lfuse__mma_depth(p, LFUSE__PRODUCT_A), depth_b = lfuse__mma_depth(p, LFUSE__PRODUCT_B);
     const lfuse__expr of_a = matrix_of(t, LFUSE__PRODUCT_A), of_b = matrix_of(t, LFUSE__PRODUCT_B);
     const lfuse__expr first_row = lfuse__pipeline_first_row(p);
     const lfuse__parameter own[] = {
@@ -35,7 +40,11 @@ void lfuse__tma_put_part(const void *context, int part, int indent)
         {"SHARING", .number = LFUSE__SEGMENT / p->rows},
         {"MATRIX_A", .word = of_a.text}, {"MATRIX_B", .word = of_b.text},
         {"PART_EARLY", .number = part == LFUSE__TMA_EARLY}, {"PART_SOURCES", .number = part == LFUSE__TMA_SOURCES},
-        {"PART_COPY", .number = part == LFUSE__TMA_COPY},
+        {"PART_COPY", .number = copies_a || copies_b}, {"COPIES_A", .number = copies_a},
+        {"COPIES_B", .number = copies_b}, {"EXPECTED", .word = expected.text},
+        {"BEFORE_B", .number = copies_a * a_bytes}, {"DEPTH_A", .number = depth_a}, {"DEPTH_B", .number = depth_b},
+        {"BOX_A", .number = depth_a * LFUSE__WGMMA_LINE}, {"BOX_B", .number = depth_b * LFUSE__WGMMA_LINE},
+        {"NEXT_BLOCK", .number = LFUSE__WGMMA_ROWS * depth_a * lfuse__mma_bytes(p) / 16},
         {"PART_MULTIPLY", .number = part == LFUSE__TMA_MULTIPLY || part == LFUSE__TMA_MULTIPLY_REST},
         {"MULTIPLYING", .number = lfuse__pipeline_multiplying(p)},
         {"HALF_STEPS", .number = half}, {"BEHIND", .number = part == LFUSE__TMA_MULTIPLY_REST ? half : 0},
@@ -81,7 +90,7 @@ static lfuse_status make_summed_map(const lfuse__kernel_class *c, const lfuse__f
     return *made ? facts->tensor_map(facts->maps_of, &of, map, made) : LFUSE_OK;
 }
 
-/* Makes the tensor map of an operand, boxes of 128 bytes by as many lines as a k-tile has. */
+/* Makes the tensor map of an operand, with boxes of what is copied together, 128 bytes wide at most. */
 static lfuse_status make_map(const lfuse__kernel_class *c, const lfuse__facts *facts, const lfuse__geometry *g,
                              int operand, uint64_t *map, bool *made)
 {
@@ -90,12 +99,13 @@ static lfuse_status make_map(const lfuse__kernel_class *c, const lfuse__facts *f
     const uint64_t outer = (uint64_t)g->extents[operand], k = (uint64_t)g->extents[2];
     const int width = operand == LFUSE__PRODUCT_A ? p->rows : p->columns;
     const unsigned bytes = (unsigned)lfuse__mma_bytes(p);
+    const unsigned depth = (unsigned)lfuse__mma_depth(p, operand);
     const uint64_t apart = (uint64_t)g->strides[operand][0] * bytes;
     const bool shared = !p->batched || g->strides[operand][LFUSE__PRODUCT_BATCH] == 0;
     const lfuse__tensor_boxes of = {
         .address = g->addresses[operand], .bytes = bytes, .axes = 3,
-        .axis = {{.extent = along ? k : outer, .box = LFUSE__WGMMA_LINE / bytes},
-                 {along ? outer : k, apart, (unsigned)(along ? width : p->depth)},
+        .axis = {{.extent = along ? k : outer, .box = along ? depth : LFUSE__WGMMA_LINE / bytes},
+                 {along ? outer : k, apart, along ? (unsigned)width : depth},
                  {shared ? 1 : (uint64_t)lfuse__product_batch(c, g),
                   shared ? apart : (uint64_t)g->strides[operand][LFUSE__PRODUCT_BATCH] * bytes, 1}},
     };

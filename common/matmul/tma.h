@@ -6,8 +6,8 @@
 #include "common/matmul/mma.h"
 
 /* Parts of text/gemm_tma.k: `which` of its places. */
-enum { LFUSE__TMA_EARLY, LFUSE__TMA_SOURCES, LFUSE__TMA_COPY, LFUSE__TMA_MULTIPLY, LFUSE__TMA_MULTIPLY_REST,
-       LFUSE__TMA_NOTHING };
+enum { LFUSE__TMA_EARLY, LFUSE__TMA_SOURCES, LFUSE__TMA_COPY, LFUSE__TMA_COPY_A, LFUSE__TMA_COPY_B,
+       LFUSE__TMA_MULTIPLY, LFUSE__TMA_MULTIPLY_REST, LFUSE__TMA_NOTHING };
 void lfuse__tma_put_part(const void *t, int part, int indent);
 
 /* A function of the traits, for operands as they lie in memory: of 16 bits, or of f32, which copies round to tf32. */

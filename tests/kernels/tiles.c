@@ -363,6 +363,7 @@ static const struct {
     {"128x256x64:2x64:1:", &lfuse__tma, true, false},
     {"128x128x64:4x32:1:", &lfuse__tma, true, false},
     {"128x64x64:2x16:1:", &lfuse__tma, true, false},
+    {"128x128x32:4x32:1:", &lfuse__tma_rings, false, true},
     {"128x256x32:2x64:1:", &lfuse__tma_tf32, false, false},
     {"128x128x32:4x32:1:", &lfuse__tma_tf32, false, false},
     {"128x64x32:2x16:1:", &lfuse__tma_tf32, false, false},
@@ -414,7 +415,10 @@ static lfuse__matmul_candidate unit_of(int i, int parts)
 /* What units[i] is for: the device as it is, or as one with little local memory. */
 static lfuse__facts facts_of_unit(const lfuse__facts *facts, int i)
 {
-    return units[i].little ? with_little_local(facts) : *facts;
+    lfuse__facts own = units[i].little ? with_little_local(facts) : *facts;
+
+    if (units[i].solver->tile->maps) own.tensor_map = facts->tensor_map;
+    return own;
 }
 
 /* Whether the device has room for the tiles of units[i], and its solver takes such products. */
@@ -458,13 +462,13 @@ static bool is_always_tried(const lfuse__solver *solver)
 
 /*
  * Of operands of 8 bits, every second B has the other type. Lines run along k where warpgroups take what lies in
- * memory, and elements have not 16 bits; else all ways by turns, of what is packed first but for that one.
+ * memory, and elements have not 16 bits; else all ways by turns, but for that one where another solver is for it.
  */
 static void class_of_unit(problem *p, const lfuse__solver *solver, lfuse_type type, lfuse_precision precision, int turn,
                           ending end)
 {
     const bool along = solver == &lfuse__tma_fp8 || solver == &lfuse__wgmma_fp8 || solver == &lfuse__tma_tf32;
-    const bool others = solver == &lfuse__fp8_packed;
+    const bool others = solver == &lfuse__fp8_packed || solver == &lfuse__tma_rings;
     const int way = others && (turn & 3) == 2 ? 0 : turn & 3;
     class_of(p, type, !along && way & 1, along || way >> 1 & 1, end);
     if (is_of_bytes(solver) && turn & 1) p->s.k.operands[B].type = type == LFUSE_E4M3 ? LFUSE_E5M2 : LFUSE_E4M3;

@@ -341,6 +341,7 @@ static lfuse_status some_map(struct lfuse__bdevice *dev, const lfuse__tensor_box
 {
     if (dev) return lfuse__error(LFUSE_ERR_DEVICE, "lost");
     map[0] = of->address, map[1] = of->axis[2].extent, map[2] = of->axis[2].apart;
+    map[3] = of->axis[0].box * of->bytes, map[4] = of->axis[1].box;
     *made = of->address % 16 == 0;
     return LFUSE_OK;
 }
@@ -636,15 +637,18 @@ TEST(little_local)
         lfuse_type type;
         lfuse_precision precision;
         const lfuse__solver *solver;
-    } rows[] = {{LFUSE_F16, LFUSE_PRECISION_FULL, &lfuse__wgmma},
-                {LFUSE_F32, LFUSE_PRECISION_F32X3, &lfuse__f32x3_wgmma}};
+        bool maps;
+    } rows[] = {{LFUSE_F16, LFUSE_PRECISION_FULL, &lfuse__wgmma, false},
+                {LFUSE_F16, LFUSE_PRECISION_FULL, &lfuse__tma_rings, true},
+                {LFUSE_F32, LFUSE_PRECISION_F32X3, &lfuse__f32x3_wgmma, true}};
     lfuse__facts facts = facts_of(LFUSE__PRODUCTS_TUNED);
     lfuse__kernel_class c, all[LFUSE__MATMUL_CLASSES];
     facts.tensor_cores = facts.wgmma = true;
     facts.dynamic_local_bytes = 226 * 1024, facts.tensor_map = some_map;
     facts = with_little_local(&facts);
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 3; i++) {
         int found = 0;
+        facts.tensor_map = rows[i].maps ? some_map : NULL;
         class_of(&c, rows[i].type);
         c.product.precision = rows[i].precision;
         OK(choose(&facts, (int64_t[]){4096, 4096, 4096}, false, &c));
@@ -659,6 +663,40 @@ TEST(little_local)
             ck_assert_uint_le(lfuse__family_local_bytes(&all[j]), facts.dynamic_local_bytes);
         }
         ck_assert_int_gt(found, 0);
+    }
+}
+
+/*
+ * Boxes of half a k-tile of what lies across, of a whole one of what lies along k, and 128 bytes wide at most. Where
+ * both lie along k, rings are not for them.
+ */
+TEST(maps_of_rings)
+{
+    lfuse__facts facts = facts_of(LFUSE__PRODUCTS_TUNED);
+    lfuse__product_layout l;
+    lfuse__geometry g;
+    lfuse__packed packed;
+    lfuse__kernel_class c;
+    facts.tensor_cores = facts.wgmma = true;
+    facts.dynamic_local_bytes = 48 * 1024, facts.tensor_map = some_map;
+    for (int way = 0; way < 4; way++) {
+        class_of(&c, LFUSE_F16);
+        c.product.ta = way & 1, c.product.tb = way >> 1;
+        OK(choose(&facts, (int64_t[]){4096, 4096, 4096}, false, &c));
+        ck_assert_ptr_eq(c.product.solver, way == 2 ? &lfuse__wgmma : &lfuse__tma_rings);
+        if (way == 2) continue;
+        geometry_of(&g, 4096, 4096, 4096);
+        g.addresses[LFUSE__PRODUCT_A] = 4096, g.addresses[LFUSE__PRODUCT_B] = 1 << 20;
+        OK(lfuse__product_pack(&c, &facts, &g, &packed));
+        lfuse__product_layout_make(&c, &l);
+        for (int j = LFUSE__PRODUCT_A; j <= LFUSE__PRODUCT_B; j++) {
+            const bool along = j == LFUSE__PRODUCT_A ? !c.product.ta : c.product.tb;
+            const uint64_t *map = packed.words + lfuse__tiles_map(&c.product, &l, j);
+            ck_assert_uint_eq(map[3], along ? 64 : 128);
+            ck_assert_uint_eq(map[4], along ? 128 : 16);
+        }
+        ck_assert_uint_eq(packed.groups, 2 * facts.info.compute_units);
+        ck_assert_uint_eq(packed.group, 256);
     }
 }
 
