@@ -28,20 +28,10 @@ static lfuse__expr first_of(const lfuse__tiles *t, int operand)
     return first;
 }
 
-static bool is_kept(const lfuse__product_class *p, int operand)
-{
-    return p->kept == 1 + operand;
-}
-
 /* Whether the launch of the class's phase splits the operand. */
 static bool splits(const lfuse__product_class *p, int operand)
 {
-    return p->phase != LFUSE__F32X3_PRODUCT && is_kept(p, operand) == (p->phase == LFUSE__F32X3_KEEP);
-}
-
-static int width(const lfuse__product_class *p, int operand)
-{
-    return operand == LFUSE__PRODUCT_A ? p->rows : p->columns;
+    return p->phase != LFUSE__F32X3_PRODUCT && lfuse__is_kept(p, operand) == (p->phase == LFUSE__F32X3_KEEP);
 }
 
 lfuse__expr lfuse__f32x3_tiles(const lfuse__tiles *t, int operand)
@@ -68,8 +58,10 @@ lfuse__expr lfuse__f32x3_factors(const lfuse__tiles *t, int operand)
     const lfuse__product_class *p = t->p;
     const lfuse__expr first = split_first(t);
 
-    if (is_kept(p, operand)) return lfuse__expression("(BUFFER(%d) + W(%d))", LFUSE__PRODUCT_SUM, LFUSE__PRODUCT_SUM);
-    if (operand == LFUSE__PRODUCT_A || is_kept(p, LFUSE__PRODUCT_A)) return lfuse__expression("(%s)", first.text);
+    if (lfuse__is_kept(p, operand))
+        return lfuse__expression("(BUFFER(%d) + W(%d))", LFUSE__PRODUCT_SUM, LFUSE__PRODUCT_SUM);
+    if (operand == LFUSE__PRODUCT_A || lfuse__is_kept(p, LFUSE__PRODUCT_A))
+        return lfuse__expression("(%s)", first.text);
     return lfuse__expression("(%s + %s * %d * (%d + (u64)k_tiles * %d))", first.text,
                              lfuse__f32x3_tiles(t, LFUSE__PRODUCT_A).text, p->rows, FACTOR, p->depth * WORDS_BYTES);
 }
@@ -111,7 +103,7 @@ static void put_split(const void *context, int operand, int indent)
         {"K_CONTIGUOUS", .number = lfuse__is_k_contiguous(t->p, operand)}, {"OPERAND", .word = first.text},
         {"DEPTH", .number = t->p->depth}, {"SPAN", .number = 8 / chunks}, {"TURNS", .number = chunks},
         {"LD", .number = a ? t->l.lda : t->l.ldb}, {"ALIGNED", .word = aligned.text},
-        {"WIDTH", .number = width(t->p, operand)}, {"BAND", .number = band(t->p, operand)},
+        {"WIDTH", .number = lfuse__tile_width(t->p, operand)}, {"BAND", .number = band(t->p, operand)},
         {"FACTORS", .word = factors.text}, {"TILES", .word = a ? "tiles_down" : "tiles_across"},
         {"ALL", .word = all.text}, {"BATCHED", .number = t->p->batched}, {"NOT_FINITE", .number = NOT_FINITE},
         {"STRIDED", .number = strided}, {"ROW_OF_TILE", .word = row.text}, {NULL},
@@ -171,7 +163,7 @@ static uint64_t split_bytes(const lfuse__product_class *p, const lfuse__facts *f
 
     lfuse__tiles_cut(p, facts, g, &cut);
     const uint64_t tiles = (uint64_t)(operand == LFUSE__PRODUCT_A ? cut.down : cut.across) * (uint64_t)cut.matrices;
-    return tiles * (uint64_t)width(p, operand) *
+    return tiles * (uint64_t)lfuse__tile_width(p, operand) *
            (FACTOR + (uint64_t)cut.k_tiles * (uint64_t)p->depth * WORDS_BYTES);
 }
 
@@ -180,7 +172,7 @@ uint64_t lfuse__f32x3_workspace(const lfuse__kernel_class *c, const lfuse__facts
     uint64_t bytes = lfuse__tiles_workspace(c, facts, g); /* of column sums */
 
     for (int i = 0; i < LFUSE__PRODUCT_SUM; i++)
-        if (!is_kept(&c->product, i)) bytes += split_bytes(&c->product, facts, g, i);
+        if (!lfuse__is_kept(&c->product, i)) bytes += split_bytes(&c->product, facts, g, i);
     return bytes;
 }
 
@@ -192,7 +184,7 @@ uint64_t lfuse__f32x3_kept(const lfuse__kernel_class *c, const lfuse__facts *fac
 /* Groups that split an operand. */
 static uint64_t bands(const lfuse__product_class *p, int operand, uint64_t tiles)
 {
-    return splits(p, operand) ? tiles * (uint64_t)(width(p, operand) / band(p, operand)) : 0;
+    return splits(p, operand) ? tiles * (uint64_t)(lfuse__tile_width(p, operand) / band(p, operand)) : 0;
 }
 
 lfuse_status lfuse__f32x3_pack(const lfuse__kernel_class *c, const lfuse__facts *facts, const lfuse__geometry *g,
@@ -217,7 +209,7 @@ bool lfuse__f32x3_cost(const lfuse__product_class *p, const lfuse__facts *facts,
 
     if (!lfuse__tile_cost(p, facts, extents, c)) return false;
     for (int i = 0; i < LFUSE__PRODUCT_SUM; i++)
-        if (!is_kept(p, i)) wide += (double)extents[i];
+        if (!lfuse__is_kept(p, i)) wide += (double)extents[i];
     bytes = (double)c->matrices * wide * (double)extents[2] * LFUSE__F32X3_BYTES;
     c->time += costs.start + bytes / costs.bytes / (double)lfuse__units(facts);
     return true;

@@ -39,7 +39,7 @@ int lfuse__mma_depth(const lfuse__product_class *p, int operand)
 
 int lfuse__mma_k_tile_bytes(const lfuse__product_class *p, int operand)
 {
-    const int width = operand == LFUSE__PRODUCT_A ? p->rows : p->columns;
+    const int width = lfuse__tile_width(p, operand);
     return width * lfuse__mma_depth(p, operand) * lfuse__mma_bytes(p) * (p->solver->splits_operands ? 2 : 1);
 }
 

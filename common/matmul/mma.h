@@ -139,4 +139,16 @@ const char *lfuse__mma_declines(const lfuse__facts *facts, const lfuse__matmul_d
 bool lfuse__mma_serves(const lfuse__product_class *p, const int64_t *least, const int64_t *most);
 bool lfuse__mma_suits(const lfuse__product_class *p, const int64_t *extents);
 
+/* Returns whether what is made of A or B is kept from run to run: it is frozen, and the solver keeps it. */
+static inline bool lfuse__is_kept(const lfuse__product_class *p, int operand)
+{
+    return p->kept == 1 + operand;
+}
+
+/* Returns the rows of A, or the columns of B, of a tile. */
+static inline int lfuse__tile_width(const lfuse__product_class *p, int operand)
+{
+    return operand == LFUSE__PRODUCT_A ? p->rows : p->columns;
+}
+
 #endif

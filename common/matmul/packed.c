@@ -29,20 +29,10 @@ static int packers(const lfuse__product_class *p)
 
 /* ---- the texts ---- */
 
-static bool is_kept(const lfuse__product_class *p, int operand)
-{
-    return p->kept == 1 + operand;
-}
-
 /* Whether the launch of the class's phase packs the operand. */
 static bool packs(const lfuse__product_class *p, int operand)
 {
-    return p->phase != LFUSE__PACKED_PRODUCT && is_kept(p, operand) == (p->phase == LFUSE__PACKED_KEEP);
-}
-
-static int width(const lfuse__product_class *p, int operand)
-{
-    return operand == LFUSE__PRODUCT_A ? p->rows : p->columns;
+    return p->phase != LFUSE__PACKED_PRODUCT && lfuse__is_kept(p, operand) == (p->phase == LFUSE__PACKED_KEEP);
 }
 
 /*
@@ -54,8 +44,9 @@ static lfuse__expr packed_at(const lfuse__tiles *t, int operand)
     const lfuse__product_class *p = t->p;
     const int last = lfuse__kernel_buffers(t->t.k) - 1;
 
-    if (is_kept(p, operand)) return lfuse__expression("(BUFFER(%d) + W(%d))", LFUSE__PRODUCT_SUM, LFUSE__PRODUCT_SUM);
-    if (operand == LFUSE__PRODUCT_A || is_kept(p, LFUSE__PRODUCT_A))
+    if (lfuse__is_kept(p, operand))
+        return lfuse__expression("(BUFFER(%d) + W(%d))", LFUSE__PRODUCT_SUM, LFUSE__PRODUCT_SUM);
+    if (operand == LFUSE__PRODUCT_A || lfuse__is_kept(p, LFUSE__PRODUCT_A))
         return lfuse__expression("(BUFFER(%d) + W(%d))", last, t->l.workspace);
     return lfuse__expression("(BUFFER(%d) + W(%d) + (u64)tiles_down * k_tiles * %d)", last, t->l.workspace,
                              p->rows * p->depth * lfuse__mma_bytes(p));
@@ -70,7 +61,8 @@ void lfuse__packed_put_operand(const lfuse__tiles *t, int operand, int indent, c
     const lfuse__parameter parameters[] = {
         {"K_CONTIGUOUS", .number = lfuse__is_k_contiguous(t->p, operand)}, {"OPERAND", .word = first.text},
         {"LD", .number = a ? t->l.lda : t->l.ldb}, {"ALIGNED", .word = aligned.text},
-        {"WIDTH", .number = width(t->p, operand)}, {"PACKED", .word = packed.text}, {"DEPTH", .number = t->p->depth},
+        {"WIDTH", .number = lfuse__tile_width(t->p, operand)}, {"PACKED", .word = packed.text},
+        {"DEPTH", .number = t->p->depth},
         {"LINES", .number = LINES}, {"CHUNKS", .number = chunks(t->p)}, {"SPAN", .number = TURNS / chunks(t->p)},
         {"QUADS", .number = LINES / QUAD}, {NULL},
     };
@@ -111,7 +103,8 @@ static uint64_t packed_bytes(const lfuse__product_class *p, const lfuse__facts *
 
     lfuse__tiles_cut(p, facts, g, &cut);
     const uint64_t tiles = (uint64_t)(operand == LFUSE__PRODUCT_A ? cut.down : cut.across);
-    return tiles * (uint64_t)width(p, operand) * (uint64_t)cut.k_tiles * (uint64_t)(p->depth * lfuse__mma_bytes(p));
+    return tiles * (uint64_t)lfuse__tile_width(p, operand) * (uint64_t)cut.k_tiles *
+           (uint64_t)(p->depth * lfuse__mma_bytes(p));
 }
 
 uint64_t lfuse__packed_workspace(const lfuse__kernel_class *c, const lfuse__facts *facts, const lfuse__geometry *g)
@@ -119,7 +112,7 @@ uint64_t lfuse__packed_workspace(const lfuse__kernel_class *c, const lfuse__fact
     uint64_t bytes = 0;
 
     for (int i = 0; i < LFUSE__PRODUCT_SUM; i++)
-        if (!is_kept(&c->product, i)) bytes += packed_bytes(&c->product, facts, g, i);
+        if (!lfuse__is_kept(&c->product, i)) bytes += packed_bytes(&c->product, facts, g, i);
     return bytes;
 }
 
@@ -138,7 +131,7 @@ static uint64_t groups_of(const lfuse__product_class *p, const lfuse__geometry *
 {
     const uint64_t k_tiles = (uint64_t)lfuse__ceil_div(g->extents[2], p->depth);
 
-    return packs(p, operand) ? tiles * (uint64_t)(width(p, operand) / LINES) * k_tiles : 0;
+    return packs(p, operand) ? tiles * (uint64_t)(lfuse__tile_width(p, operand) / LINES) * k_tiles : 0;
 }
 
 lfuse_status lfuse__packed_pack(const lfuse__kernel_class *c, const lfuse__facts *facts, const lfuse__geometry *g,
@@ -171,7 +164,7 @@ bool lfuse__packed_cost(const lfuse__product_class *p, const lfuse__facts *facts
     for (int i = 0; i < LFUSE__PRODUCT_BATCH; i++) whole[i] = lfuse__ceil_div(extents[i], chunk) * chunk;
     if (!of_product(p, facts, whole, c)) return false;
     for (int i = 0; i < LFUSE__PRODUCT_SUM; i++)
-        if (!is_kept(p, i)) wide += (double)extents[i];
+        if (!lfuse__is_kept(p, i)) wide += (double)extents[i];
     bytes = 2 * wide * (double)extents[2] * lfuse__mma_bytes(p);
     c->time += costs.start + bytes / costs.bytes / (double)lfuse__units(facts);
     return true;

@@ -97,7 +97,7 @@ static lfuse_status make_map(const lfuse__kernel_class *c, const lfuse__facts *f
     const lfuse__product_class *p = &c->product;
     const bool along = lfuse__is_k_contiguous(p, operand);
     const uint64_t outer = (uint64_t)g->extents[operand], k = (uint64_t)g->extents[2];
-    const int width = operand == LFUSE__PRODUCT_A ? p->rows : p->columns;
+    const int width = lfuse__tile_width(p, operand);
     const unsigned bytes = (unsigned)lfuse__mma_bytes(p);
     const unsigned depth = (unsigned)lfuse__mma_depth(p, operand);
     const uint64_t apart = (uint64_t)g->strides[operand][0] * bytes;

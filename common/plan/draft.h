@@ -482,7 +482,7 @@ bool lfuse__draft_both(const lfuse__draft *d, int32_t matmul);
  * Whether a vendor's product and a kernel behind it is an alternative to a product of the library's own whose epilogue
  * the vendor's library lacks; the unit has neither prologues nor sums of columns then.
  */
-bool lfuse__draft_reconsiders(const lfuse__draft *d, const lfuse__unit *u);
+bool lfuse__draft_vendor_competes(const lfuse__draft *d, const lfuse__unit *u);
 /* The library's own kernels compute the product: it is the only alternative then, or the first of them. */
 bool lfuse__draft_native(const lfuse__draft *d, int32_t matmul);
 /* Returns the region that such a product can compute behind its sums; -1: there is none. */

@@ -193,7 +193,7 @@ static bool epilogue_decides(const lfuse__draft *d, int32_t matmul, const lfuse_
            d->advice->provider(d->facts, desc) == LFUSE__COMPUTES_EPILOGUE && has_own_epilogue(d, matmul, desc);
 }
 
-bool lfuse__draft_reconsiders(const lfuse__draft *d, const lfuse__unit *u)
+bool lfuse__draft_vendor_competes(const lfuse__draft *d, const lfuse__unit *u)
 {
     lfuse__matmul_desc desc;
 

@@ -12,7 +12,7 @@
  *                     only way of operands of two types
  *
  * Where measurement or wisdom is to choose between providers, or sizes that are given at run time, or an epilogue that
- * no vendor has (lfuse__draft_reconsiders), the library's own kernels are the first, and what they take behind the
+ * no vendor has (lfuse__draft_vendor_competes), the library's own kernels are the first, and what they take behind the
  * product is a kernel behind the vendor's, be it a tail that the vendor's epilogue knows or not.
  */
 #include "common/plan/tail.h"
@@ -343,7 +343,7 @@ lfuse_status lfuse__make_product(lfuse__draft *d, const lfuse__unit *u, lfuse__s
 
     if (d->nodes[u->node].levels) return lfuse__make_strassen(d, u, stage);
     if (d->nodes[u->node].together) return lfuse__make_native(d, u, stage);
-    if (lfuse__draft_both(d, u->node) || lfuse__draft_reconsiders(d, u)) LFUSE__TRY(make_both(d, u, stage));
+    if (lfuse__draft_both(d, u->node) || lfuse__draft_vendor_competes(d, u)) LFUSE__TRY(make_both(d, u, stage));
     else if (lfuse__draft_native(d, u->node)) LFUSE__TRY(lfuse__make_native(d, u, stage));
     else LFUSE__TRY(make_vendor_first(d, u, stage));
     for (i = 0; u->phase == LFUSE__PHASE_PREPARE && i < stage->nalternatives; i++)

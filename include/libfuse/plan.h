@@ -90,7 +90,8 @@ typedef enum lfuse_provider {
     /**
      * LFUSE_PROVIDER of the environment, else who is faster: by wisdom, or where LFUSE_EFFORT_MEASURE times both on a
      * GPU; else by a rule: native on CPUs, for e4m3 and e5m2, and, but for f64, on GPUs by OpenCL, and by CUDA for f32
-     * up to a size (lfuse(7), at LFUSE_PROVIDER); else the vendor. Where the bounds of sizes that runs give leave that
+     * up to a size, and for f16, bf16 and tf32 where an epilogue that the vendor lacks would cost a launch that takes
+     * longer (lfuse(7), at LFUSE_PROVIDER); else the vendor. Where the bounds of sizes that runs give leave that
      * open, each instance goes by its own, and both are compiled with the plan where one of m, n and k is open
      * (lfuse_plan_create). Native where there is no vendor's library.
      */

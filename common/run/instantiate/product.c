@@ -292,8 +292,8 @@ lfuse_status lfuse__instantiate_product(lfuse__instantiation *ctx, const lfuse__
     find_frozen(&p, c);
     problem = (lfuse__matmul_problem){ .extents = s, .vendor = ctx->has_next,
                                        .behind = step->product.behind, .low_memory = without_workspace(ctx),
-                                              .unsized = !lfuse__product_sized(in->body, step),
-                                              .candidate = ctx->candidate };
+                                       .unsized = !lfuse__product_sized(in->body, step),
+                                       .candidate = ctx->candidate };
     LFUSE__TRY(lfuse__matmul_choose(in->facts, &problem, c));
     LFUSE__TRY(add_phases(ctx, step, c, &p));
     return close(ctx, step, &p);
