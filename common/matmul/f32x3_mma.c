@@ -70,7 +70,7 @@ static const lfuse__tile_shape shapes[] = {
 };
 
 static const lfuse__tile_traits traits = {
-    .shapes = shapes, .nshapes = sizeof shapes / sizeof *shapes, .tensor_cores = true, .bytes = 2, .blocks = true,
+    LFUSE__SHAPES(shapes), .tensor_cores = true, .bytes = 2, .blocks = true,
     .local = lfuse__mma_local, .put_corner = lfuse__mma_put_corner, .put_place = lfuse__mma_put_place,
     .put_kernel = put_kernel,
 };

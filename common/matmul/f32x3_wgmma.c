@@ -85,7 +85,7 @@ static const lfuse__tile_shape shapes[] = {
 };
 
 static const lfuse__tile_traits traits = {
-    .shapes = shapes, .nshapes = sizeof shapes / sizeof *shapes, .tensor_cores = true, .bytes = 2, .stays = true,
+    LFUSE__SHAPES(shapes), .tensor_cores = true, .bytes = 2, .stays = true,
     .local = lfuse__pipeline_local, .put_corner = lfuse__pipeline_put_corner, .put_place = lfuse__pipeline_put_place,
     .put_kernel = put_kernel,
     .sums_columns = lfuse__pipeline_sums_columns, .put_addend = lfuse__pipeline_put_addend,

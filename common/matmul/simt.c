@@ -371,7 +371,7 @@ static const lfuse__tile_shape shapes[] = {
 };
 
 static const lfuse__tile_traits traits = {
-    .shapes = shapes, .nshapes = sizeof shapes / sizeof *shapes, .overlaps = true,
+    LFUSE__SHAPES(shapes), .overlaps = true,
     .sums_columns = lfuse__tiles_are_of_lanes, .local = local, .put_corner = put_corner, .put_place = put_place,
     .put_kernel = put_kernel,
 };

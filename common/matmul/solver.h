@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A solver is one way to multiply matrices: where it runs, what it declines and why, what it costs, and its kernels.
- * solvers.c lists all of them:
- *   - simt, mma, mma_tf32, mma_fp8, wgmma, wgmma_fp8, tma, tma_rings, f16_packed, tma_tf32, tma_fp8, fp8_packed,
- *     f32x3_wgmma, f32x3_mma, skinny and cpu compute a product by kernels of the family PRODUCT. They have candidates,
- *     and lfuse__matmul_choose compares these. simt and cpu take lists too: grouped.h.
- *   - vendor, strassen and mlp are chosen by the planner (common/plan/advice.h), which makes steps of their own for
- *     them. They have no candidates here, and what they cost is told by provider.h and mlp.h.
+ * solvers.def lists all of them:
+ *   - most compute a product by kernels of the family PRODUCT. They have candidates, and lfuse__matmul_choose compares
+ *     these. Some take lists too: grouped.h.
+ *   - others are chosen by the planner (common/plan/advice.h), which makes steps of their own for them. They have no
+ *     candidates here, and what they cost is told by provider.h and mlp.h.
  * Batches, lists, prologues and column sums are fields of one description, lfuse__matmul_desc: a solver takes a product
  * that has them, or declines it with a reason.
  *
@@ -14,7 +13,7 @@
  * which calls this folder and is not called by it. families.def names such a function of common/run/instantiate/ for
  * each kind of step, and the one for products asks through problem.h what it has to know of a solver.
  *
- * Who adds a solver writes its file, its name below, a row in solvers.c and its kernel's text.
+ * Who adds a solver writes its file, a row in solvers.def and its kernel's text.
  */
 #ifndef COMMON_MATMUL_SOLVER_H
 #define COMMON_MATMUL_SOLVER_H
@@ -103,11 +102,9 @@ struct lfuse__solver {
                                  const lfuse__kernel_class *c, const lfuse__facts *facts);
 };
 
-extern const lfuse__solver lfuse__simt, lfuse__mma, lfuse__mma_tf32, lfuse__mma_fp8, lfuse__wgmma, lfuse__wgmma_fp8,
-                           lfuse__tma, lfuse__tma_rings, lfuse__f16_packed, lfuse__tma_tf32, lfuse__tma_fp8,
-                           lfuse__fp8_packed, lfuse__f32x3_wgmma, lfuse__f32x3_mma, lfuse__skinny, lfuse__cpu,
-                           lfuse__vendor, lfuse__strassen, lfuse__mlp;
-/* All solvers, NULL behind them. Of candidates that take equally long the first one is chosen. */
+#define LFUSE__SOLVER(name) extern const lfuse__solver lfuse__##name;
+#include "common/matmul/solvers.def"
+/* All of them in the order of solvers.def, NULL behind them. */
 extern const lfuse__solver *const lfuse__solvers[];
 /* Returns NULL where the solver may take the product in its precision, as `declines` does. */
 const char *lfuse__solver_declines(const lfuse__solver *solver, const lfuse__facts *facts,

@@ -7,10 +7,9 @@
 #include "common/base/error.h"
 
 const lfuse__solver *const lfuse__solvers[] = {
-    &lfuse__simt, &lfuse__tma, &lfuse__tma_rings, &lfuse__f16_packed, &lfuse__tma_tf32, &lfuse__tma_fp8,
-    &lfuse__fp8_packed, &lfuse__wgmma, &lfuse__wgmma_fp8, &lfuse__f32x3_wgmma, &lfuse__mma, &lfuse__mma_tf32,
-    &lfuse__mma_fp8, &lfuse__f32x3_mma, &lfuse__skinny, &lfuse__cpu,
-    &lfuse__vendor, &lfuse__strassen, &lfuse__mlp, NULL,
+#define LFUSE__SOLVER(name) &lfuse__##name,
+#include "common/matmul/solvers.def"
+    NULL,
 };
 
 const char *lfuse__solver_declines(const lfuse__solver *solver, const lfuse__facts *facts,

@@ -58,10 +58,13 @@ typedef struct lfuse__tile_shape {
     int residents;
     double wait, rate;
 } lfuse__tile_shape;
+/* Two fields of the traits: a table of shapes, and how many it has. */
+#define LFUSE__SHAPES(table) .shapes = (table), .nshapes = sizeof (table) / sizeof *(table)
 
 /* What differs between the solvers that share this file: `tile` of a solver. Nobody compares solvers by their names. */
 typedef struct lfuse__tile_traits {
-    /* The table of shapes. None: the solver has tiles of its own making, and all sums go through the workspace. */
+    /* The table of shapes (LFUSE__SHAPES). None: the solver has tiles of its own making, and all sums go through the
+       workspace. */
     const lfuse__tile_shape *shapes;
     int nshapes;
     int threads;       /* work-items of a group; 0: those of the shape */
@@ -154,20 +157,26 @@ lfuse_status lfuse__tiles_launch(const lfuse__kernel_class *c, const lfuse__geom
 /* tile.c: returns the work-items of a group. */
 int lfuse__tiles_threads(const lfuse__product_class *p);
 
+/* Returns how many argument words are the solver's own, but for tensor maps. */
+static inline int lfuse__tiles_own(const lfuse__product_class *p)
+{
+    return LFUSE__TILES_OWN + (p->column_sums > 0);
+}
+
 /*
  * Returns the argument word where the tensor map of A or B begins, in kernels that have maps: a multiple of 8 behind
  * the solver's own words, as a map lies at a multiple of 64 bytes.
  */
 static inline int lfuse__tiles_map(const lfuse__product_class *p, const lfuse__product_layout *l, int operand)
 {
-    return (l->own + LFUSE__TILES_OWN + (p->column_sums > 0) + 7) / 8 * 8 + operand * LFUSE__TENSOR_MAP_WORDS;
+    return (l->own + lfuse__tiles_own(p) + 7) / 8 * 8 + operand * LFUSE__TENSOR_MAP_WORDS;
 }
 
 /* Returns how many argument words a kernel has. */
 static inline int lfuse__tiles_words(const lfuse__product_class *p, const lfuse__product_layout *l)
 {
     if (p->solver->tile && p->solver->tile->maps) return lfuse__tiles_map(p, l, LFUSE__PRODUCT_B + 1);
-    return l->own + LFUSE__TILES_OWN + (p->column_sums > 0);
+    return l->own + lfuse__tiles_own(p);
 }
 
 struct lfuse__tiles {

@@ -125,7 +125,7 @@ lfuse_status lfuse__tma_pack(const lfuse__kernel_class *c, const lfuse__facts *f
     LFUSE__TRY(lfuse__tiles_pack(c, facts, g, packed));
     lfuse__product_layout_make(c, &l);
     uint64_t *const own = packed->words + l.own, *const maps = packed->words + lfuse__tiles_map(&c->product, &l, 0);
-    uint64_t *const rest = own + LFUSE__TILES_OWN + (c->product.column_sums > 0);
+    uint64_t *const rest = own + lfuse__tiles_own(&c->product);
     memset(rest, 0, (size_t)(packed->words + packed->nwords - rest) * sizeof *rest);
     mapped = (own[LFUSE__TILES_VECTORS] & BOTH) == BOTH && g->extents[2] > 0;
     for (int i = LFUSE__PRODUCT_A; i <= LFUSE__PRODUCT_B && mapped; i++)
@@ -215,7 +215,7 @@ static const lfuse__tile_shape shapes[] = {
 };
 
 static const lfuse__tile_traits traits = {
-    .shapes = shapes, .nshapes = sizeof shapes / sizeof *shapes, .chunk = LFUSE__MMA_CHUNK, .tensor_cores = true,
+    LFUSE__SHAPES(shapes), .chunk = LFUSE__MMA_CHUNK, .tensor_cores = true,
     .bytes = 2, .copiers = LFUSE__WARPGROUP, .maps = true, .blocks = true, .local = lfuse__pipeline_local,
     .put_corner = lfuse__pipeline_put_corner, .put_place = lfuse__pipeline_put_place,
     .put_kernel = lfuse__tma_put_kernel,

@@ -50,7 +50,7 @@ static const lfuse__tile_shape shapes[] = {
 };
 
 static const lfuse__tile_traits traits = {
-    .shapes = shapes, .nshapes = sizeof shapes / sizeof *shapes, .chunk = LFUSE__FP8_CHUNK, .tensor_cores = true,
+    LFUSE__SHAPES(shapes), .chunk = LFUSE__FP8_CHUNK, .tensor_cores = true,
     .bytes = 1, .copiers = LFUSE__WARPGROUP, .maps = true, .blocks = true, .local = lfuse__pipeline_local,
     .put_corner = lfuse__pipeline_put_corner, .put_place = lfuse__pipeline_put_place, .put_kernel = put_kernel,
 };

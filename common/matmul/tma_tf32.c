@@ -25,7 +25,7 @@ static const lfuse__tile_shape shapes[] = {
 };
 
 static const lfuse__tile_traits traits = {
-    .shapes = shapes, .nshapes = sizeof shapes / sizeof *shapes, .chunk = LFUSE__MMA_CHUNK_TF32, .tensor_cores = true,
+    LFUSE__SHAPES(shapes), .chunk = LFUSE__MMA_CHUNK_TF32, .tensor_cores = true,
     .bytes = 4, .copiers = LFUSE__WARPGROUP, .maps = true, .blocks = true, .local = lfuse__pipeline_local,
     .put_corner = lfuse__pipeline_put_corner, .put_place = lfuse__pipeline_put_place,
     .put_kernel = lfuse__tma_put_kernel,

@@ -114,7 +114,7 @@ static const lfuse__tile_shape shapes[] = {
 };
 
 static const lfuse__tile_traits traits = {
-    .shapes = shapes, .nshapes = sizeof shapes / sizeof *shapes, .chunk = LFUSE__MMA_CHUNK, .tensor_cores = true,
+    LFUSE__SHAPES(shapes), .chunk = LFUSE__MMA_CHUNK, .tensor_cores = true,
     .bytes = 2, .spare_stages = 1, .blocks = true, .local = lfuse__mma_local, .put_corner = put_corner,
     .put_place = put_place, .put_kernel = put_kernel,
 };
@@ -148,7 +148,7 @@ static const lfuse__tile_shape shapes_of_bytes[] = {
 };
 
 static const lfuse__tile_traits traits_of_bytes = {
-    .shapes = shapes_of_bytes, .nshapes = sizeof shapes_of_bytes / sizeof *shapes_of_bytes, .chunk = LFUSE__FP8_CHUNK,
+    LFUSE__SHAPES(shapes_of_bytes), .chunk = LFUSE__FP8_CHUNK,
     .tensor_cores = true, .bytes = 1, .blocks = true, .local = lfuse__mma_local, .put_corner = put_corner,
     .put_place = put_place, .put_kernel = put_kernel,
 };
