@@ -75,6 +75,7 @@ kernel_texts = \
 	%reldir%/text/gemm_pipeline.k \
 	%reldir%/text/gemm_pipeline_end.k \
 	%reldir%/text/gemm_pipeline_meet.k \
+	%reldir%/text/gemm_pipeline_multiply.k \
 	%reldir%/text/gemm_pipeline_part.k \
 	%reldir%/text/gemm_pipeline_sums.k \
 	%reldir%/text/gemm_prefetch.k \

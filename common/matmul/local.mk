@@ -9,14 +9,12 @@ libfuse_core_la_SOURCES += \
 	%reldir%/cpu_grouped.c \
 	%reldir%/cpu_prologue.c \
 	%reldir%/epilogue.c \
-	%reldir%/f16_packed.c \
 	%reldir%/f32x3.c \
 	%reldir%/f32x3.h \
 	%reldir%/f32x3_mma.c \
 	%reldir%/f32x3_wgmma.c \
 	%reldir%/fp8.c \
 	%reldir%/fp8.h \
-	%reldir%/fp8_packed.c \
 	%reldir%/grouped.c \
 	%reldir%/grouped.h \
 	%reldir%/lanes.c \
@@ -28,8 +26,8 @@ libfuse_core_la_SOURCES += \
 	%reldir%/mma_fp8.c \
 	%reldir%/mma_tf32.c \
 	%reldir%/packed.c \
-	%reldir%/packed.h \
 	%reldir%/pipeline.c \
+	%reldir%/pipeline_multiply.c \
 	%reldir%/pipeline_sums.c \
 	%reldir%/prefetch.c \
 	%reldir%/problem.h \
@@ -56,8 +54,6 @@ libfuse_core_la_SOURCES += \
 	%reldir%/tile_cost.c \
 	%reldir%/tma.c \
 	%reldir%/tma.h \
-	%reldir%/tma_fp8.c \
 	%reldir%/tma_rings.c \
-	%reldir%/tma_tf32.c \
 	%reldir%/wgmma.c \
 	%reldir%/words.c

@@ -27,6 +27,14 @@ bool lfuse__mma_is_small(const lfuse__product_class *p)
     return p->depth * lfuse__mma_bytes(p) < LFUSE__WGMMA_LINE;
 }
 
+bool lfuse__mma_is_compiled_ahead(const lfuse__solver *solver, int at)
+{
+    lfuse__product_class p = {.sum = LFUSE_F32};
+
+    if (lfuse__tile_is_compiled_ahead(at)) return true;
+    return lfuse__tile_candidate(solver, at, &p) && lfuse__mma_is_small(&p) && p.split != LFUSE__SPLIT_STREAM_K;
+}
+
 int lfuse__mma_stages(const lfuse__product_class *p)
 {
     return p->prefetch + 1 + (lfuse__mma_is_small(p) ? 0 : p->solver->tile->spare_stages);
@@ -34,7 +42,7 @@ int lfuse__mma_stages(const lfuse__product_class *p)
 
 int lfuse__mma_depth(const lfuse__product_class *p, int operand)
 {
-    return p->solver->tile->rings && !lfuse__is_k_contiguous(p, operand) ? p->depth / 2 : p->depth;
+    return lfuse__has_rings(p) && !lfuse__is_k_contiguous(p, operand) ? p->depth / 2 : p->depth;
 }
 
 int lfuse__mma_k_tile_bytes(const lfuse__product_class *p, int operand)
@@ -64,8 +72,8 @@ static void put_operand(const void *context, int place, int indent)
     const int chunks = (along ? depth : width) / chunk, bank_chunks = BANKS / 16;
     const bool blocks = p->solver->tile->blocks && chunks >= bank_chunks, singly = bytes == 4 && !along;
     const int turns = chunks < bank_chunks ? chunks : bank_chunks;
-    const int copiers = p->solver->tile->copiers;
-    const int base = a || p->solver->tile->rings ? 0 : lfuse__mma_k_tile_bytes(p, LFUSE__PRODUCT_A);
+    const int copiers = lfuse__has_maps(p) ? LFUSE__WARPGROUP : 0; /* work-items; 0: all */
+    const int base = a || lfuse__has_rings(p) ? 0 : lfuse__mma_k_tile_bytes(p, LFUSE__PRODUCT_A);
     const lfuse__expr stage = lfuse__expression("to - base + %d", base);
     const lfuse__expr index = a ? lfuse__pipeline_row(p, "a0", "line") : lfuse__expression("b0 + line");
     const lfuse__expr first_stage = lfuse__expression("%d", base * lfuse__mma_stages(p));
@@ -241,13 +249,19 @@ const char *lfuse__mma_declines_any(const lfuse__facts *facts, const lfuse__matm
     return desc->prologue ? "its operands have to lie in memory" : NULL;
 }
 
-const char *lfuse__mma_declines(const lfuse__facts *facts, const lfuse__matmul_desc *desc)
+const char *lfuse__mma_multiplies(const lfuse__matmul_desc *desc)
 {
     const lfuse_type type = desc->types[0];
 
-    if ((type != LFUSE_F16 && type != LFUSE_BF16) || desc->types[1] != type)
-        return "it multiplies f16 by f16 and bf16 by bf16";
-    return lfuse__mma_declines_any(facts, desc);
+    if ((type == LFUSE_F16 || type == LFUSE_BF16) && desc->types[1] == type) return NULL;
+    return "it multiplies f16 by f16 and bf16 by bf16";
+}
+
+const char *lfuse__mma_declines(const lfuse__facts *facts, const lfuse__matmul_desc *desc)
+{
+    const char *why = lfuse__mma_multiplies(desc);
+
+    return why ? why : lfuse__mma_declines_any(facts, desc);
 }
 
 /* Stream-K is slower than whole tiles. */

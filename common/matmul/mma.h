@@ -8,6 +8,7 @@
 #define COMMON_MATMUL_MMA_H
 
 #include "common/kernels/template.h"
+#include "common/matmul/provider.h"
 #include "common/matmul/tile.h"
 
 enum {
@@ -61,11 +62,43 @@ lfuse__expr lfuse__wgmma_descriptor(const lfuse__product_class *p, int operand);
 int lfuse__wgmma_step(const lfuse__product_class *p, int operand);
 
 /*
- * pipeline.c: kernels of text/gemm_pipeline.k, whose groups have a warpgroup more than their tiles, which copies.
+ * Pipelines: kernels of text/gemm_pipeline.k, or gemm_rings.k, whose groups have a warpgroup more than their tiles,
+ * which copies. Such a solver is two rows: its `source` says how k-tiles come into local memory, its `tile` what
+ * multiplies them, with the shapes and their rates (tile.h). Both put parts of the text, which have the numbers below.
+ */
+enum {
+    LFUSE__PART_EARLY, LFUSE__PART_SOURCES, LFUSE__PART_COPY, LFUSE__PART_COPY_A, LFUSE__PART_COPY_B, /* that copy */
+    LFUSE__PART_MULTIPLIERS, LFUSE__PART_MULTIPLY, LFUSE__PART_MULTIPLY_REST, LFUSE__PART_PROMOTE,
+    LFUSE__PART_FINISH
+};
+
+/* Fields that all such solvers have alike, */
+#define LFUSE__PIPELINE(source_, tile_)                                                                                \
+    .source = (source_), .tile = (tile_), .runs_on = lfuse__tiles_fit, .candidate = lfuse__tile_candidate,             \
+    .has = lfuse__pipeline_has, .tickets = lfuse__tiles_tickets, .local_bytes = lfuse__pipeline_local_bytes,           \
+    .emit = lfuse__tiles_emit, .pack = lfuse__pipeline_pack
+/* and those of the traits. */
+#define LFUSE__PIPELINE_TILE                                                                                           \
+    .tensor_cores = true, .local = lfuse__pipeline_local, .put_corner = lfuse__pipeline_put_corner,                    \
+    .put_place = lfuse__pipeline_put_place, .put_kernel = lfuse__pipeline_put_kernel
+
+/*
+ * pipeline_multiply.c and fp8.c: what multiplies f16 and bf16; f32 that is rounded to tf32; e4m3 and e5m2. The last two
+ * take lines along k alone. pipeline_put_multiply is `put_part` of the first two.
+ */
+extern const lfuse__tile_traits lfuse__multiply_f16, lfuse__multiply_tf32, lfuse__multiply_fp8;
+void lfuse__pipeline_put_multiply(const void *t, int part, int indent);
+
+/*
+ * pipeline.c.
  *   - pipeline_has_room returns whether shapes that are not small (mma_is_small) fit the device.
- *   - pipeline_has is a function of the solver: small shapes are for devices without room for the others.
- *   - put_pipeline puts one. `running` is a parameter of the text; `parts` its places but for those that all of them
- *     have, which end with a name of NULL.
+ *   - pipeline_has, _local_bytes and _pack are functions of the solver. Small shapes are for devices without room for
+ *     the others.
+ *   - pipeline_declines is lfuse__solver_declines, but for precisions.
+ *   - pipeline_cost is a function of the solver, of the launch that multiplies.
+ *   - put_pipeline puts a kernel. `running` is a parameter of the text; `parts` its places but for those that all of
+ *     them have, which end with a name of NULL.
+ *   - pipeline_put_kernel is a function of the traits, for a solver with a source.
  *   - pipeline_local is a function of the traits: what the epilogue has, as the loop over k-tiles goes on behind it.
  *     So are put_corner and put_place: a work-item has vectors of the epilogue, whose sums are not its own.
  *   - pipeline_is_pingpong returns whether each warpgroup has tiles of its own.
@@ -79,7 +112,15 @@ int lfuse__wgmma_step(const lfuse__product_class *p, int operand);
  */
 bool lfuse__pipeline_has_room(const lfuse__facts *facts);
 bool lfuse__pipeline_has(const lfuse__product_class *p, const lfuse__facts *facts);
+unsigned lfuse__pipeline_local_bytes(const lfuse__kernel_class *c);
+lfuse_status lfuse__pipeline_pack(const lfuse__kernel_class *c, const lfuse__facts *facts, const lfuse__geometry *g,
+                                  lfuse__packed *packed);
+const char *lfuse__pipeline_declines(const lfuse__solver *solver, const lfuse__facts *facts,
+                                     const lfuse__matmul_desc *desc);
+bool lfuse__pipeline_cost(const lfuse__product_class *p, const lfuse__facts *facts, const int64_t *extents,
+                          lfuse__cut *c);
 void lfuse__put_pipeline(const lfuse__tiles *t, const char *name, bool running, const lfuse__text_place *parts);
+void lfuse__pipeline_put_kernel(const lfuse__tiles *t, const char *name);
 bool lfuse__pipeline_is_pingpong(const lfuse__product_class *p);
 int lfuse__pipeline_local(const lfuse__product_class *p);
 void lfuse__pipeline_put_corner(const lfuse__tiles *t, int indent, const char *place);
@@ -118,8 +159,10 @@ int lfuse__mma_k_tile_bytes(const lfuse__product_class *p, int operand);
  *     deep, and a unit has several groups.
  *   - stages returns the stages of k-tiles. Of small shapes none holds k-tiles of products that may not have ended:
  *     another group multiplies when these are waited for.
+ *   - is_compiled_ahead is a function of the solver: small shapes too, as the first ones are none of such a device.
  */
 bool lfuse__mma_is_small(const lfuse__product_class *p);
+bool lfuse__mma_is_compiled_ahead(const lfuse__solver *solver, int at);
 int lfuse__mma_stages(const lfuse__product_class *p);
 
 /* Return the rows and columns of a warp's accumulators. */
@@ -128,6 +171,8 @@ int lfuse__mma_warp_columns(const lfuse__product_class *p);
 
 /* mma.c: returns the type of A or B as the words of instructions have it: f32 is rounded to tf32. */
 const char *lfuse__mma_word(const lfuse__tiles *t, int operand);
+/* mma.c: returns NULL for f16 and bf16, else why these alone are multiplied. */
+const char *lfuse__mma_multiplies(const lfuse__matmul_desc *desc);
 /* mma.c: what solvers of text/gemm_mma.k decline whatever the types of operands are, as `declines` of a solver. */
 const char *lfuse__mma_declines_any(const lfuse__facts *facts, const lfuse__matmul_desc *desc);
 /* Functions of the traits and of the solver (tile.h, solver.h). All stages of k-tiles are in local memory. */

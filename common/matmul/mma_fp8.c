@@ -31,8 +31,10 @@ static bool runs_on(const lfuse__facts *facts)
 
 static const char *declines(const lfuse__facts *facts, const lfuse__matmul_desc *desc)
 {
+    const char *why = lfuse__fp8_multiplies(desc);
+
     if (!runs_on(facts)) return "the device has no such instructions";
-    if (!lfuse__fp8_multiplies(desc)) return "it multiplies e4m3 and e5m2";
+    if (why) return why;
     if (desc->list) return "it takes no lists";
     return desc->prologue ? "its operands have to lie in memory" : NULL;
 }

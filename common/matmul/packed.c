@@ -1,12 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "common/matmul/packed.h"
+/*
+ * Products on Hopper of operands that a launch in front copies into k-tiles: the source of pipelines whose kernels are
+ * text/gemm_pack.k, and text/gemm_pipeline.k with the parts of text/gemm_packed.k that copy; and solvers that pair it
+ * with what multiplies f16 and bf16, e4m3 and e5m2. Where the solver keeps the k-tiles of a frozen operand, a launch of
+ * its own makes them before the first run.
+ */
+#include <string.h>
 
 #include "common/base/costs.h"
 #include "common/base/error.h"
-#include "common/matmul/provider.h"
+#include "common/matmul/fp8.h"
 
 #include "common/kernels/text/gemm_pack.k.h"
+#include "common/kernels/text/gemm_pack_f16.k.h"
+#include "common/kernels/text/gemm_pack_fp8.k.h"
 #include "common/kernels/text/gemm_packed.k.h"
+
+enum {
+    PACK, PRODUCT, /* the phases of a run */
+    PHASES,
+    KEEP = PHASES  /* the phase that prepares what is kept */
+};
 
 enum {
     CHUNK = 16, /* bytes that are copied together */
@@ -32,7 +46,7 @@ static int packers(const lfuse__product_class *p)
 /* Whether the launch of the class's phase packs the operand. */
 static bool packs(const lfuse__product_class *p, int operand)
 {
-    return p->phase != LFUSE__PACKED_PRODUCT && lfuse__is_kept(p, operand) == (p->phase == LFUSE__PACKED_KEEP);
+    return p->phase != PRODUCT && lfuse__is_kept(p, operand) == (p->phase == KEEP);
 }
 
 /*
@@ -52,8 +66,9 @@ static lfuse__expr packed_at(const lfuse__tiles *t, int operand)
                              p->rows * p->depth * lfuse__mma_bytes(p));
 }
 
-void lfuse__packed_put_operand(const lfuse__tiles *t, int operand, int indent, const char *text)
+static void put_operand(const void *context, int operand, int indent)
 {
+    const lfuse__tiles *t = context;
     const bool a = operand == LFUSE__PRODUCT_A;
     const lfuse__expr packed = packed_at(t, operand);
     const lfuse__expr aligned = lfuse__expression("W(%d) >> %d & 1", t->l.own + LFUSE__TILES_VECTORS, operand);
@@ -68,22 +83,27 @@ void lfuse__packed_put_operand(const lfuse__tiles *t, int operand, int indent, c
     };
 
     lfuse__put_product_first(&t->l, operand, first.text, sizeof first.text);
-    lfuse__put_text(t->t.out, indent, text, parameters, NULL, NULL);
+    lfuse__put_text(t->t.out, indent,
+                    lfuse__mma_bytes(t->p) == 1 ? lfuse__text_gemm_pack_fp8 : lfuse__text_gemm_pack_f16, parameters,
+                    NULL, NULL);
 }
 
-void lfuse__packed_put_part(const void *context, int part, int indent)
+static void put_part(const void *context, int part, int indent)
 {
     const lfuse__expr a = packed_at(context, LFUSE__PRODUCT_A), b = packed_at(context, LFUSE__PRODUCT_B);
     const lfuse__parameter own[] = {
-        {"PART_SOURCES", .number = part == LFUSE__PACKED_SOURCES}, {"PART_COPY", .number = part == LFUSE__PACKED_COPY},
+        {"PART_SOURCES", .number = part == LFUSE__PART_SOURCES}, {"PART_COPY", .number = part == LFUSE__PART_COPY},
         {"PACKED_A", .word = a.text}, {"PACKED_B", .word = b.text}, {NULL},
     };
 
     lfuse__mma_put_text(context, indent, "", lfuse__text_gemm_packed, own, NULL);
 }
 
-void lfuse__packed_put_packer(const lfuse__tiles *t, const char *name, const lfuse__text_place *places)
+static void put_packer(const lfuse__tiles *t, const char *name)
 {
+    static const lfuse__text_place places[] = {
+        {"PACK_A", put_operand, LFUSE__PRODUCT_A}, {"PACK_B", put_operand, LFUSE__PRODUCT_B}, {NULL, NULL, 0},
+    };
     const lfuse__parameter own[] = {
         {"ITEMS", .number = packers(t->p)}, {"LINES", .number = LINES},
         {"PACKS_A", .number = packs(t->p, LFUSE__PRODUCT_A)}, {"PACKS_B", .number = packs(t->p, LFUSE__PRODUCT_B)},
@@ -107,7 +127,7 @@ static uint64_t packed_bytes(const lfuse__product_class *p, const lfuse__facts *
            (uint64_t)(p->depth * lfuse__mma_bytes(p));
 }
 
-uint64_t lfuse__packed_workspace(const lfuse__kernel_class *c, const lfuse__facts *facts, const lfuse__geometry *g)
+static uint64_t workspace(const lfuse__kernel_class *c, const lfuse__facts *facts, const lfuse__geometry *g)
 {
     uint64_t bytes = 0;
 
@@ -116,14 +136,9 @@ uint64_t lfuse__packed_workspace(const lfuse__kernel_class *c, const lfuse__fact
     return bytes;
 }
 
-uint64_t lfuse__packed_kept(const lfuse__kernel_class *c, const lfuse__facts *facts, const lfuse__geometry *g)
+static uint64_t kept(const lfuse__kernel_class *c, const lfuse__facts *facts, const lfuse__geometry *g)
 {
     return packed_bytes(&c->product, facts, g, c->product.kept - 1);
-}
-
-unsigned lfuse__packed_local_bytes(const lfuse__kernel_class *c)
-{
-    return c->product.phase == LFUSE__PACKED_PRODUCT ? lfuse__pipeline_bytes(&c->product) : 0;
 }
 
 /* Groups that pack an operand. */
@@ -134,14 +149,14 @@ static uint64_t groups_of(const lfuse__product_class *p, const lfuse__geometry *
     return packs(p, operand) ? tiles * (uint64_t)(lfuse__tile_width(p, operand) / LINES) * k_tiles : 0;
 }
 
-lfuse_status lfuse__packed_pack(const lfuse__kernel_class *c, const lfuse__facts *facts, const lfuse__geometry *g,
-                                lfuse__packed *packed)
+static lfuse_status pack(const lfuse__kernel_class *c, const lfuse__facts *facts, const lfuse__geometry *g,
+                         lfuse__packed *packed)
 {
     const lfuse__product_class *p = &c->product;
     lfuse__product_layout l;
 
     LFUSE__TRY(lfuse__tiles_pack(c, facts, g, packed));
-    if (p->phase == LFUSE__PACKED_PRODUCT) return lfuse__pipeline_launch(c, facts, g, packed);
+    if (p->phase == PRODUCT) return LFUSE_OK;
     lfuse__product_layout_make(c, &l);
     const uint64_t all = groups_of(p, g, LFUSE__PRODUCT_A, packed->words[l.own + LFUSE__TILES_DOWN]) +
                          groups_of(p, g, LFUSE__PRODUCT_B, packed->words[l.own + LFUSE__TILES_ACROSS]);
@@ -152,9 +167,7 @@ lfuse_status lfuse__packed_pack(const lfuse__kernel_class *c, const lfuse__facts
  * The operands are read and stored, at the rate of memory, in a launch of their own. Of what it stores all lines are
  * whole.
  */
-bool lfuse__packed_cost(const lfuse__product_class *p, const lfuse__facts *facts, const int64_t *extents,
-                        bool (*of_product)(const lfuse__product_class *p, const lfuse__facts *facts,
-                                           const int64_t *extents, lfuse__cut *c), lfuse__cut *c)
+static bool cost(const lfuse__product_class *p, const lfuse__facts *facts, const int64_t *extents, lfuse__cut *c)
 {
     const lfuse__tiles_costs costs = lfuse__costs_of(facts).tiles;
     const int64_t chunk = CHUNK / lfuse__mma_bytes(p);
@@ -162,10 +175,58 @@ bool lfuse__packed_cost(const lfuse__product_class *p, const lfuse__facts *facts
     double wide = 0, bytes;
 
     for (int i = 0; i < LFUSE__PRODUCT_BATCH; i++) whole[i] = lfuse__ceil_div(extents[i], chunk) * chunk;
-    if (!of_product(p, facts, whole, c)) return false;
+    if (!lfuse__pipeline_cost(p, facts, whole, c)) return false;
     for (int i = 0; i < LFUSE__PRODUCT_SUM; i++)
         if (!lfuse__is_kept(p, i)) wide += (double)extents[i];
     bytes = 2 * wide * (double)extents[2] * lfuse__mma_bytes(p);
     c->time += costs.start + bytes / costs.bytes / (double)lfuse__units(facts);
     return true;
 }
+
+/* ---- the solvers: what lies as it should is that of solvers by tensor maps, whose tiles have the same numbers ---- */
+
+static const lfuse__tile_source packed = {
+    .product = PRODUCT, .put_part = put_part, .put_other = put_packer, .pack = pack,
+};
+
+/* f16 and bf16 whose lines in memory are no whole chunks: a copy without a wait moves 4 bytes of them, or none. */
+static bool serves_f16(const lfuse__product_class *p, const int64_t *least, const int64_t *most)
+{
+    const bool known = !memcmp(least, most, LFUSE__PRODUCT_BATCH * sizeof *least);
+
+    return !p->split && !(known && lfuse__mma_suits(p, least)) && lfuse__tile_serves(p, least, most);
+}
+
+static bool suits_f16(const lfuse__product_class *p, const int64_t *extents)
+{
+    return !lfuse__mma_suits(p, extents);
+}
+
+/* One way for plans of unknown sizes: few of them are odd. */
+static bool is_first(int at)
+{
+    return at == 0;
+}
+
+const lfuse__solver lfuse__f16_packed = {
+    LFUSE__PIPELINE(&packed, &lfuse__multiply_f16), .name = "f16_packed", .cost = cost, .phases = PHASES,
+    .workspace = workspace, .kept = kept, .is_compiled_ahead = is_first, .serves = serves_f16, .suits = suits_f16,
+};
+
+/* e4m3 and e5m2 whose lines do not run along k, or are no whole chunks. */
+static bool serves_fp8(const lfuse__product_class *p, const int64_t *least, const int64_t *most)
+{
+    const bool may_be_odd = least[2] != most[2] || least[2] % LFUSE__FP8_CHUNK;
+
+    return !p->split && (may_be_odd || !lfuse__mma_lies_along(p)) && lfuse__tile_serves(p, least, most);
+}
+
+static bool is_fp8_ahead(int at)
+{
+    return lfuse__mma_is_compiled_ahead(&lfuse__fp8_packed, at);
+}
+
+const lfuse__solver lfuse__fp8_packed = {
+    LFUSE__PIPELINE(&packed, &lfuse__multiply_fp8), .name = "fp8_packed", .cost = cost, .phases = PHASES,
+    .workspace = workspace, .kept = kept, .is_compiled_ahead = is_fp8_ahead, .serves = serves_fp8,
+};

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Products by warpgroups that multiply and one that copies: what solvers with text/gemm_pipeline.k share. */
+#include "common/base/costs.h"
 #include "common/base/error.h"
 #include "common/matmul/mma.h"
 
@@ -38,7 +39,7 @@ static int pieces(const lfuse__product_class *p, int operand)
 /* Returns the bytes of all stages. */
 static int stages(const lfuse__product_class *p)
 {
-    if (!p->solver->tile->rings) return (p->prefetch + 1) * stage(p);
+    if (!lfuse__has_rings(p)) return (p->prefetch + 1) * stage(p);
     return pieces(p, LFUSE__PRODUCT_A) * lfuse__mma_k_tile_bytes(p, LFUSE__PRODUCT_A) +
            pieces(p, LFUSE__PRODUCT_B) * lfuse__mma_k_tile_bytes(p, LFUSE__PRODUCT_B);
 }
@@ -52,7 +53,7 @@ bool lfuse__pipeline_is_pingpong(const lfuse__product_class *p)
 static int vectors_of(const lfuse__product_class *p)
 {
     const int of_row = p->columns * TEAM_ROWS / TEAM / lfuse__tiles_vector(p);
-    const int most = p->solver->tile->rings ? FEWEST_VECTORS : lfuse__mma_is_small(p) ? FEW_VECTORS : MOST_VECTORS;
+    const int most = lfuse__has_rings(p) ? FEWEST_VECTORS : lfuse__mma_is_small(p) ? FEW_VECTORS : MOST_VECTORS;
 
     return of_row < most ? of_row : most;
 }
@@ -76,9 +77,10 @@ bool lfuse__pipeline_has_room(const lfuse__facts *facts)
 bool lfuse__pipeline_has(const lfuse__product_class *p, const lfuse__facts *facts)
 {
     const bool large = lfuse__pipeline_has_room(facts);
+    const lfuse__tile_source *source = p->solver->source;
 
     if (!lfuse__mma_is_small(p)) return large;
-    return !large && lfuse__pipeline_bytes(p) + BARRIERS <= facts->dynamic_local_bytes;
+    return !large && !(source && source->large) && lfuse__pipeline_bytes(p) + BARRIERS <= facts->dynamic_local_bytes;
 }
 
 int lfuse__pipeline_multiplying(const lfuse__product_class *p)
@@ -257,11 +259,11 @@ void lfuse__put_pipeline(const lfuse__tiles *t, const char *name, bool running, 
     const lfuse__product_class *p = t->p;
     const lfuse__expr descriptor_a = lfuse__wgmma_descriptor(p, LFUSE__PRODUCT_A);
     const lfuse__expr descriptor_b = lfuse__wgmma_descriptor(p, LFUSE__PRODUCT_B);
-    const bool slow = p->solver->tile->copiers > 0, pingpong = lfuse__pipeline_is_pingpong(p);
+    const bool slow = lfuse__has_maps(p), pingpong = lfuse__pipeline_is_pingpong(p);
     const int few = slow ? FEW_WHERE_SLOW : FEW;
     const lfuse__expr first_row = lfuse__pipeline_first_row(p);
     const lfuse__parameter own[] = {
-        {"MAPS", .number = p->solver->tile->maps}, {"STAGE", .number = stage(p)},
+        {"MAPS", .number = slow}, {"STAGE", .number = stage(p)},
         {"ITEMS", .number = items(p)}, {"MULTIPLYING", .number = lfuse__pipeline_multiplying(p)},
         {"BLOCKS", .number = p->occupancy},
         {"WARPGROUPS", .number = pingpong ? 1 : lfuse__pipeline_multiplying(p) / LFUSE__WARPGROUP},
@@ -283,8 +285,53 @@ void lfuse__put_pipeline(const lfuse__tiles *t, const char *name, bool running, 
                                             {"EPILOGUE", put_end, 0}};
 
     for (int i = 0; parts[i].name && i < MOST_PARTS - COMMON - 1; i++) places[COMMON + i] = parts[i];
-    lfuse__mma_put_text(t, 0, name, p->solver->tile->rings ? lfuse__text_gemm_rings : lfuse__text_gemm_pipeline, own,
+    lfuse__mma_put_text(t, 0, name, lfuse__has_rings(p) ? lfuse__text_gemm_rings : lfuse__text_gemm_pipeline, own,
                         places);
+}
+
+static void put_source(const void *context, int part, int indent)
+{
+    const lfuse__tiles *t = context;
+
+    t->p->solver->source->put_part(t, part, indent);
+}
+
+static void put_multiply(const void *context, int part, int indent)
+{
+    const lfuse__tiles *t = context;
+
+    t->p->solver->tile->put_part(t, part, indent);
+}
+
+void lfuse__pipeline_put_kernel(const lfuse__tiles *t, const char *name)
+{
+    static const lfuse__text_place parts[] = {
+        {"EARLY", put_source, LFUSE__PART_EARLY}, {"SOURCES", put_source, LFUSE__PART_SOURCES},
+        {"COPY_STAGE", put_source, LFUSE__PART_COPY}, {"COPY_A", put_source, LFUSE__PART_COPY_A},
+        {"COPY_B", put_source, LFUSE__PART_COPY_B}, {"MULTIPLIERS", put_multiply, LFUSE__PART_MULTIPLIERS},
+        {"MULTIPLY", put_multiply, LFUSE__PART_MULTIPLY}, {"MULTIPLY_REST", put_multiply, LFUSE__PART_MULTIPLY_REST},
+        {"PROMOTE", put_multiply, LFUSE__PART_PROMOTE}, {"FINISH", put_multiply, LFUSE__PART_FINISH}, {NULL, NULL, 0},
+    };
+    const lfuse__tile_source *source = t->p->solver->source;
+
+    if (t->p->phase == source->product) lfuse__put_pipeline(t, name, t->p->solver->tile->running, parts);
+    else source->put_other(t, name);
+}
+
+/* ---- sizes ---- */
+
+unsigned lfuse__pipeline_local_bytes(const lfuse__kernel_class *c)
+{
+    return c->product.phase == c->product.solver->source->product ? lfuse__pipeline_bytes(&c->product) : 0;
+}
+
+lfuse_status lfuse__pipeline_pack(const lfuse__kernel_class *c, const lfuse__facts *facts, const lfuse__geometry *g,
+                                  lfuse__packed *packed)
+{
+    const lfuse__tile_source *source = c->product.solver->source;
+
+    LFUSE__TRY(source->pack(c, facts, g, packed));
+    return c->product.phase == source->product ? lfuse__pipeline_launch(c, facts, g, packed) : LFUSE_OK;
 }
 
 lfuse_status lfuse__pipeline_launch(const lfuse__kernel_class *c, const lfuse__facts *facts, const lfuse__geometry *g,
@@ -298,4 +345,53 @@ lfuse_status lfuse__pipeline_launch(const lfuse__kernel_class *c, const lfuse__f
     const uint64_t parts = c->product.split ? packed->words[l.own + LFUSE__TILES_PARTS] : 1;
     const uint64_t all = tiles * parts * (uint64_t)lfuse__product_batch(c, g);
     return lfuse__tiles_launch(c, g, all < most ? all : most, (unsigned)items(&c->product), packed);
+}
+
+/*
+ * The sums of a tile take some time on their way to memory. Of tiles that a warpgroup has to itself (ping-pong) only
+ * the last one's epilogue does not run beside products of the other; it has half as many warps. Fitted to times on an
+ * H100: without an epilogue, with relu and with gelu.
+ */
+bool lfuse__pipeline_cost(const lfuse__product_class *p, const lfuse__facts *facts, const int64_t *extents,
+                          lfuse__cut *c)
+{
+    const double stored = 0.18 * p->rows * p->columns;
+    lfuse__product_class plain = *p;
+
+    if (!lfuse__pipeline_is_pingpong(p)) {
+        if (!lfuse__tile_cost(p, facts, extents, c)) return false;
+        c->time += stored * (double)lfuse__ceil_div(c->down * c->across * c->matrices, lfuse__units(facts));
+        return true;
+    }
+    plain.epilogue_work = plain.epilogue_bytes = 0;
+    if (!lfuse__tile_cost(&plain, facts, extents, c)) return false;
+    c->time += stored + 2 * p->rows * p->columns * p->epilogue_work / lfuse__costs_of(facts).lanes;
+    return true;
+}
+
+/* ---- what the rows decline ---- */
+
+/* Whether the device has what the source takes, and room for a shape. */
+static bool has_any(const lfuse__solver *solver, const lfuse__facts *facts)
+{
+    lfuse__product_class p = {.sum = LFUSE_F32};
+
+    if (!lfuse__tiles_fit(facts) || !facts->wgmma || (solver->source->maps && !facts->tensor_map)) return false;
+    for (int i = 0; lfuse__tiles_shape(solver, i, &p); i++)
+        if (lfuse__pipeline_has(&p, facts)) return true;
+    return false;
+}
+
+const char *lfuse__pipeline_declines(const lfuse__solver *solver, const lfuse__facts *facts,
+                                     const lfuse__matmul_desc *desc)
+{
+    const lfuse__tile_source *source = solver->source;
+    const char *why = solver->tile->multiplies(desc);
+
+    if (!has_any(solver, facts)) return "the device has no such instructions";
+    if (why) return why;
+    if (desc->list) return "it takes no lists";
+    if (desc->prologue) return "its operands have to lie in memory";
+    if (desc->batched && !source->batches) return "it takes no batches";
+    return desc->column_sums && !(source->columns && solver->tile->sums_columns) ? "it does not sum columns" : NULL;
 }

@@ -37,11 +37,13 @@ typedef struct lfuse__cut {
 
 struct lfuse__grouped_cut;
 struct lfuse__tile_traits;
+struct lfuse__tile_source;
 
 /* Extents have the order of a geometry: m, n, k, and of a batch the number of products. */
 struct lfuse__solver {
     const char *name;
     const struct lfuse__tile_traits *tile; /* of solvers that share tile.h: how they differ; NULL: of others */
+    const struct lfuse__tile_source *source; /* of pipelines (mma.h): how operands come there; NULL: of others */
 
     /* Returns whether the solver runs on such a device at all. NULL: it runs on every one. */
     bool (*runs_on)(const lfuse__facts *facts);
@@ -55,7 +57,7 @@ struct lfuse__solver {
     bool splits_operands; /* it splits operands of f32 (F32X3), and computes nothing else */
     /*
      * Returns NULL where the solver may take the product; else the reason why it does not, a static string. Who asks
-     * calls lfuse__solver_declines, which knows of precisions.
+     * calls lfuse__solver_declines, which knows of precisions. NULL: of pipelines, whose rows say it.
      */
     const char *(*declines)(const lfuse__facts *facts, const lfuse__matmul_desc *desc);
 

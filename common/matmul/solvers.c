@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The table of solvers, and what the family of products' kernels asks of the one that a class names. */
 #include "common/kernels/families.h"
-#include "common/matmul/solver.h"
-#include "common/matmul/tile.h"
+#include "common/matmul/mma.h"
 
 #include "common/base/error.h"
 
@@ -17,7 +16,7 @@ const char *lfuse__solver_declines(const lfuse__solver *solver, const lfuse__fac
 {
     if (desc->precision == LFUSE_PRECISION_TF32 && !solver->tf32) return "it rounds nothing to tf32";
     if (desc->precision != LFUSE_PRECISION_F32X3 && solver->splits_operands) return "operands are not to be split";
-    return solver->declines(facts, desc);
+    return solver->source ? lfuse__pipeline_declines(solver, facts, desc) : solver->declines(facts, desc);
 }
 
 bool lfuse__solver_takes(const lfuse__solver *solver, const lfuse__facts *facts, const lfuse__matmul_desc *desc)

@@ -72,11 +72,8 @@ typedef struct lfuse__tile_traits {
                           vectors, and one by one where a row ends */
     bool tensor_cores; /* the sums are made there */
     int spare_stages;  /* tensor cores: of the pipeline, beside the one that is multiplied and those that are copied */
-    int copiers;       /* tensor cores: work-items that only copy, behind the others; 0: all copy */
     int bytes;         /* tensor cores: of an element of A or B in local memory */
-    bool maps;         /* the kernel has tensor maps of A and B among its argument words */
     bool stays;        /* groups stay on their units, and take one tile after the other */
-    bool rings;        /* tensor cores: A and B have a ring of stages each, pieces of depth lfuse__mma_depth */
     bool blocks;       /* tensor cores: lines of more than 128 bytes are cut into blocks of that width in local memory,
                           which lie behind each other, as wgmma wants them */
     /*
@@ -103,7 +100,44 @@ typedef struct lfuse__tile_traits {
     void (*put_corner)(const lfuse__tiles *t, int indent, const char *place);
     void (*put_place)(const lfuse__tiles *t, int indent, const char *number);
     void (*put_kernel)(const lfuse__tiles *t, const char *name); /* puts the kernel of the class's phase */
+    /*
+     * Pipelines (mma.h): what multiplies.
+     *   - running: products of a k-tile may not have ended when the next ones begin. Else sums are promoted.
+     *   - multiplies returns NULL where the operands' types are its own; else why it declines, as `declines` of a
+     *     solver.
+     *   - put_part puts one of the LFUSE__PARTs that multiply.
+     */
+    bool running;
+    const char *(*multiplies)(const lfuse__matmul_desc *desc);
+    void (*put_part)(const void *t, int part, int indent);
 } lfuse__tile_traits;
+
+/* Pipelines (mma.h): how k-tiles of A and B come into local memory. `source` of a solver. */
+typedef struct lfuse__tile_source {
+    bool maps;    /* the kernel has tensor maps of A and B among its argument words, and a warpgroup that copies element
+                     by element where an operand has no map */
+    bool rings;   /* A and B have a ring of stages each, pieces of depth lfuse__mma_depth */
+    bool large;   /* it is for devices with room for large shapes alone */
+    bool batches; /* it takes batches; */
+    bool columns; /* and rows of A in the order in which columns are summed (lfuse__pipeline_row) */
+    int product;  /* the phase that multiplies */
+    void (*put_part)(const void *t, int part, int indent); /* puts one of the LFUSE__PARTs that copy */
+    void (*put_other)(const lfuse__tiles *t, const char *name); /* puts the kernel of another phase */
+    /* Sets words and groups of a launch as `pack` of a solver does, of the product but for its groups. */
+    lfuse_status (*pack)(const lfuse__kernel_class *c, const lfuse__facts *facts, const lfuse__geometry *g,
+                         lfuse__packed *packed);
+} lfuse__tile_source;
+
+/* Return whether the kernel has tensor maps, and whether A and B have a ring of stages each. */
+static inline bool lfuse__has_maps(const lfuse__product_class *p)
+{
+    return p->solver->source && p->solver->source->maps;
+}
+
+static inline bool lfuse__has_rings(const lfuse__product_class *p)
+{
+    return p->solver->source && p->solver->source->rings;
+}
 
 /*
  * Returns the tiles of a band. Where units have several groups that stay, the tiles of all of them at a time are nearer
@@ -175,7 +209,7 @@ static inline int lfuse__tiles_map(const lfuse__product_class *p, const lfuse__p
 /* Returns how many argument words a kernel has. */
 static inline int lfuse__tiles_words(const lfuse__product_class *p, const lfuse__product_layout *l)
 {
-    if (p->solver->tile && p->solver->tile->maps) return lfuse__tiles_map(p, l, LFUSE__PRODUCT_B + 1);
+    if (lfuse__has_maps(p)) return lfuse__tiles_map(p, l, LFUSE__PRODUCT_B + 1);
     return l->own + lfuse__tiles_own(p);
 }
 

@@ -69,6 +69,7 @@ typedef struct tile_model {
     int work, bytes;      /* of the epilogue, for an element; bytes are 0 where it has one store */
     double each;          /* elements of a work-item in the epilogue */
     int threads;          /* work-items of a group */
+    bool maps;            /* it has tensor maps */
 } tile_model;
 
 /* Groups that a compute unit has room for, as far as is known: a unit may have more local memory than a group. */
@@ -96,7 +97,8 @@ static tile_model model_of(const lfuse__product_class *p, const lfuse__facts *fa
     const lfuse__tile_shape *s = shape_of(p);
     tile_model k = {.s = s, .tile = p->solver->tile, .facts = facts, .costs = costs.tiles, .by = scale(p),
                     .lanes = costs.lanes, .work = p->epilogue_work, .bytes = p->epilogue_bytes,
-                    .each = each_of(p), .threads = lfuse__tiles_threads(p)};
+                    .each = each_of(p), .threads = lfuse__tiles_threads(p),
+                    .maps = lfuse__has_maps(p)};
     const double sums = s->item_rows * s->item_columns, operands = s->item_rows + s->item_columns;
     const double loaded = (1.0 / s->rows + 1.0 / s->columns) * (int)sizeof(float); /* bytes of each product */
     if (costs.tiles.fitted) {
@@ -225,7 +227,7 @@ static double parts_worth(const tile_model *k, double rounds)
 {
     const double crowded = 2;
 
-    return k->costs.parts[k->tile->tensor_cores].worth * (k->tile->maps && rounds > 1 ? crowded : 1);
+    return k->costs.parts[k->tile->tensor_cores].worth * (k->maps && rounds > 1 ? crowded : 1);
 }
 
 static double time_of(const tile_model *k, const lfuse__cut *c)
@@ -280,7 +282,7 @@ static bool whole_vectors(const lfuse__product_class *p, const int64_t *extents)
  */
 static int most_parts(const lfuse__product_class *p, int64_t k_tiles)
 {
-    if (!p->solver->tile->maps || k_tiles >= LFUSE__MOST_PARTS) return LFUSE__MOST_PARTS;
+    if (!lfuse__has_maps(p) || k_tiles >= LFUSE__MOST_PARTS) return LFUSE__MOST_PARTS;
     return k_tiles > 1 ? (int)k_tiles : 1;
 }
 

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Products of f16 and bf16 on Hopper, whose operands come into local memory by tensor maps (TMA): text/gemm_pipeline.k
- * with the parts of text/gemm_tma.k.
+ * Products on Hopper whose operands come into local memory by tensor maps (TMA): the source of pipelines whose parts
+ * are text/gemm_tma.k, and solvers that pair it with what multiplies f16 and bf16, tf32, e4m3 and e5m2.
  */
 #include <string.h>
 
-#include "common/base/costs.h"
 #include "common/base/error.h"
-#include "common/matmul/provider.h"
+#include "common/matmul/fp8.h"
 #include "common/matmul/tma.h"
 
 #include "common/kernels/text/gemm_tma.k.h"
@@ -24,12 +23,10 @@ void lfuse__tma_put_part(const void *context, int part, int indent)
 {
     const lfuse__tiles *t = context;
     const lfuse__product_class *p = t->p;
-    const lfuse__expr shape = lfuse__expression("%s_%d", lfuse__mma_word(t, LFUSE__PRODUCT_A), p->columns);
-    const int half = p->depth * lfuse__mma_bytes(p) / LFUSE__MMA_STEP_BYTES / 2;
     const int a_bytes = lfuse__mma_k_tile_bytes(p, LFUSE__PRODUCT_A);
     const int b_bytes = lfuse__mma_k_tile_bytes(p, LFUSE__PRODUCT_B);
-    const bool copies_a = part == LFUSE__TMA_COPY || part == LFUSE__TMA_COPY_A;
-    const bool copies_b = part == LFUSE__TMA_COPY || part == LFUSE__TMA_COPY_B;
+    const bool copies_a = part == LFUSE__PART_COPY || part == LFUSE__PART_COPY_A;
+    const bool copies_b = part == LFUSE__PART_COPY || part == LFUSE__PART_COPY_B;
     const lfuse__expr expected = copies_a && copies_b ? lfuse__expression("%d + %d", a_bytes, b_bytes)
                                                       : lfuse__expression("%d", copies_a ? a_bytes : b_bytes);
     const int depth_a = lfuse__mma_depth(p, LFUSE__PRODUCT_A), depth_b = lfuse__mma_depth(p, LFUSE__PRODUCT_B);
@@ -39,34 +36,16 @@ void lfuse__tma_put_part(const void *context, int part, int indent)
         {"FIRST_ROW", .word = first_row.text}, {"COLUMN_SUMS", .number = p->column_sums},
         {"SHARING", .number = LFUSE__SEGMENT / p->rows},
         {"MATRIX_A", .word = of_a.text}, {"MATRIX_B", .word = of_b.text},
-        {"PART_EARLY", .number = part == LFUSE__TMA_EARLY}, {"PART_SOURCES", .number = part == LFUSE__TMA_SOURCES},
+        {"PART_EARLY", .number = part == LFUSE__PART_EARLY}, {"PART_SOURCES", .number = part == LFUSE__PART_SOURCES},
         {"PART_COPY", .number = copies_a || copies_b}, {"COPIES_A", .number = copies_a},
         {"COPIES_B", .number = copies_b}, {"EXPECTED", .word = expected.text},
         {"BEFORE_B", .number = copies_a * a_bytes}, {"DEPTH_A", .number = depth_a}, {"DEPTH_B", .number = depth_b},
         {"BOX_A", .number = depth_a * LFUSE__WGMMA_LINE}, {"BOX_B", .number = depth_b * LFUSE__WGMMA_LINE},
-        {"NEXT_BLOCK", .number = LFUSE__WGMMA_ROWS * depth_a * lfuse__mma_bytes(p) / 16},
-        {"PART_MULTIPLY", .number = part == LFUSE__TMA_MULTIPLY || part == LFUSE__TMA_MULTIPLY_REST},
         {"MULTIPLYING", .number = lfuse__pipeline_multiplying(p)},
-        {"HALF_STEPS", .number = half}, {"BEHIND", .number = part == LFUSE__TMA_MULTIPLY_REST ? half : 0},
-        {"SHAPE", .word = shape.text}, {"BLOCKS", .number = p->item_rows / 2},
         {"BOXES_A", .number = p->rows / 64}, {"BOXES_B", .number = p->columns / 64}, {NULL},
     };
 
     lfuse__mma_put_text(t, indent, "", lfuse__text_gemm_tma, own, NULL);
-}
-
-void lfuse__tma_put_kernel(const lfuse__tiles *t, const char *name)
-{
-    static const lfuse__text_place parts[] = {
-        {"EARLY", lfuse__tma_put_part, LFUSE__TMA_EARLY}, {"SOURCES", lfuse__tma_put_part, LFUSE__TMA_SOURCES},
-        {"COPY_STAGE", lfuse__tma_put_part, LFUSE__TMA_COPY},
-        {"MULTIPLIERS", lfuse__tma_put_part, LFUSE__TMA_NOTHING},
-        {"MULTIPLY", lfuse__tma_put_part, LFUSE__TMA_MULTIPLY},
-        {"MULTIPLY_REST", lfuse__tma_put_part, LFUSE__TMA_MULTIPLY_REST},
-        {"FINISH", lfuse__tma_put_part, LFUSE__TMA_NOTHING}, {NULL, NULL, 0},
-    };
-
-    lfuse__put_pipeline(t, name, true, parts);
 }
 
 /* ---- sizes ---- */
@@ -131,53 +110,15 @@ lfuse_status lfuse__tma_pack(const lfuse__kernel_class *c, const lfuse__facts *f
     for (int i = LFUSE__PRODUCT_A; i <= LFUSE__PRODUCT_B && mapped; i++)
         LFUSE__TRY(make_map(c, facts, g, i, maps + i * LFUSE__TENSOR_MAP_WORDS, &mapped));
     if (!mapped) own[LFUSE__TILES_VECTORS] &= ~(uint64_t)BOTH;
-    return lfuse__pipeline_launch(c, facts, g, packed);
+    return LFUSE_OK;
 }
 
-unsigned lfuse__tma_local_bytes(const lfuse__kernel_class *c)
-{
-    return lfuse__pipeline_bytes(&c->product);
-}
+/* ---- the solvers ---- */
 
-/*
- * The sums of a tile take some time on their way to memory. Of tiles that a warpgroup has to itself (ping-pong) only
- * the last one's epilogue does not run beside products of the other; it has half as many warps. Fitted to times on an
- * H100: without an epilogue, with relu and with gelu.
- */
-bool lfuse__tma_cost(const lfuse__product_class *p, const lfuse__facts *facts, const int64_t *extents, lfuse__cut *c)
-{
-    const double stored = 0.18 * p->rows * p->columns;
-    lfuse__product_class plain = *p;
-
-    if (!lfuse__pipeline_is_pingpong(p)) {
-        if (!lfuse__tile_cost(p, facts, extents, c)) return false;
-        c->time += stored * (double)lfuse__ceil_div(c->down * c->across * c->matrices, lfuse__units(facts));
-        return true;
-    }
-    plain.epilogue_work = plain.epilogue_bytes = 0;
-    if (!lfuse__tile_cost(&plain, facts, extents, c)) return false;
-    c->time += stored + 2 * p->rows * p->columns * p->epilogue_work / lfuse__costs_of(facts).lanes;
-    return true;
-}
-
-/* ---- the solver ---- */
-
-static bool has_maps(const lfuse__facts *facts)
-{
-    return lfuse__pipeline_has_room(facts) && facts->tensor_map;
-}
-
-const char *lfuse__tma_declines(const lfuse__facts *facts, const lfuse__matmul_desc *desc)
-{
-    if (!has_maps(facts)) return "the device has no such instructions";
-    if (desc->list) return "it takes no lists";
-    return desc->prologue ? "its operands have to lie in memory" : NULL;
-}
-
-static const char *declines(const lfuse__facts *facts, const lfuse__matmul_desc *desc)
-{
-    return has_maps(facts) ? lfuse__mma_declines(facts, desc) : "the device has no such instructions";
-}
+static const lfuse__tile_source maps = {
+    .maps = true, .large = true, .batches = true, .columns = true, .put_part = lfuse__tma_put_part,
+    .pack = lfuse__tma_pack,
+};
 
 bool lfuse__tma_serves(const lfuse__product_class *p, const int64_t *least, const int64_t *most)
 {
@@ -204,28 +145,32 @@ static bool suits(const lfuse__product_class *p, const int64_t *extents)
     return lfuse__mma_suits(p, extents) && (!p->column_sums || extents[0] % 128 == 0);
 }
 
-/*
- * Fitted to times on an H200 under its power limit. In bursts the first one is the faster. The last one is for what has
- * few tiles, on an H100: a k-tile takes 0.18 us where a quarter of the units have one, 0.23 to 0.25 where all do.
- */
-static const lfuse__tile_shape shapes[] = {
-    {128, 256, LFUSE__WGMMA_DEPTH, 2, 64, 1, 3, 1, 0, 1694},
-    {128, 128, LFUSE__WGMMA_DEPTH, 4, 32, 1, 5, 1, 0, 1678},
-    {128, 64, LFUSE__WGMMA_DEPTH, 2, 16, 1, 7, 1, 0, 1320},
-};
-
-static const lfuse__tile_traits traits = {
-    LFUSE__SHAPES(shapes), .chunk = LFUSE__MMA_CHUNK, .tensor_cores = true,
-    .bytes = 2, .copiers = LFUSE__WARPGROUP, .maps = true, .blocks = true, .local = lfuse__pipeline_local,
-    .put_corner = lfuse__pipeline_put_corner, .put_place = lfuse__pipeline_put_place,
-    .put_kernel = lfuse__tma_put_kernel,
-    .sums_columns = lfuse__pipeline_sums_columns, .put_addend = lfuse__pipeline_put_addend,
-};
-
 const lfuse__solver lfuse__tma = {
-    .name = "tma", .vendors_share = 1, .tile = &traits, .runs_on = lfuse__tiles_fit, .declines = declines,
-    .candidate = lfuse__tile_candidate, .is_compiled_ahead = lfuse__tile_is_compiled_ahead, .serves = serves,
-    .suits = suits, .cost = lfuse__tma_cost, .phases = 1, .tickets = lfuse__tiles_tickets,
-    .workspace = lfuse__tiles_workspace, .local_bytes = lfuse__tma_local_bytes, .emit = lfuse__tiles_emit,
-    .pack = lfuse__tma_pack,
+    LFUSE__PIPELINE(&maps, &lfuse__multiply_f16), .name = "tma", .vendors_share = 1, .cost = lfuse__pipeline_cost,
+    .phases = 1, .workspace = lfuse__tiles_workspace, .is_compiled_ahead = lfuse__tile_is_compiled_ahead,
+    .serves = serves, .suits = suits,
+};
+
+static bool serves_along(const lfuse__product_class *p, const int64_t *least, const int64_t *most)
+{
+    return lfuse__mma_lies_along(p) && lfuse__tma_serves(p, least, most);
+}
+
+const lfuse__solver lfuse__tma_tf32 = {
+    LFUSE__PIPELINE(&maps, &lfuse__multiply_tf32), .name = "tma_tf32", .vendors_share = 1, .tf32 = true,
+    .cost = lfuse__pipeline_cost, .phases = 1, .workspace = lfuse__tiles_workspace,
+    .is_compiled_ahead = lfuse__tile_is_compiled_ahead, .serves = serves_along, .suits = lfuse__mma_suits,
+};
+
+static bool serves_fp8(const lfuse__product_class *p, const int64_t *least, const int64_t *most)
+{
+    const bool may_be_whole = least[2] != most[2] || least[2] % LFUSE__FP8_CHUNK == 0;
+
+    return may_be_whole && serves_along(p, least, most);
+}
+
+const lfuse__solver lfuse__tma_fp8 = {
+    LFUSE__PIPELINE(&maps, &lfuse__multiply_fp8), .name = "tma_fp8", .vendors_share = 1, .cost = lfuse__pipeline_cost,
+    .phases = 1, .workspace = lfuse__tiles_workspace, .is_compiled_ahead = lfuse__tile_is_compiled_ahead,
+    .serves = serves_fp8, .suits = lfuse__mma_suits,
 };

@@ -51,8 +51,8 @@ static void put_kernel(const lfuse__tiles *t, const char *name)
     const lfuse__expr shape =
         lfuse__expression("%s_%d", lfuse__memory_word(t->t.k->operands[LFUSE__PRODUCT_A].type), p->columns);
     static const lfuse__text_place places[] = {
-        {"MULTIPLIERS", lfuse__fp8_put_part, LFUSE__FP8_MULTIPLIERS},
-        {"MULTIPLY", lfuse__fp8_put_part, LFUSE__FP8_MULTIPLY}, {"PROMOTE", lfuse__fp8_put_part, LFUSE__FP8_PROMOTE},
+        {"MULTIPLIERS", lfuse__fp8_put_part, LFUSE__PART_MULTIPLIERS},
+        {"MULTIPLY", lfuse__fp8_put_part, LFUSE__PART_MULTIPLY}, {"PROMOTE", lfuse__fp8_put_part, LFUSE__PART_PROMOTE},
         {NULL, NULL, 0},
     };
     const lfuse__parameter own[] = {
@@ -85,13 +85,9 @@ static bool has(const lfuse__product_class *p, const lfuse__facts *facts)
     return !large && (uint64_t)bytes <= facts->dynamic_local_bytes;
 }
 
-/* Small shapes too, as the first ones are none of such a device. */
 static bool is_compiled_ahead(int at)
 {
-    lfuse__product_class p = {.sum = LFUSE_F32};
-
-    if (lfuse__tile_is_compiled_ahead(at)) return true;
-    return lfuse__tile_candidate(&lfuse__wgmma, at, &p) && lfuse__mma_is_small(&p) && p.split != LFUSE__SPLIT_STREAM_K;
+    return lfuse__mma_is_compiled_ahead(&lfuse__wgmma, at);
 }
 
 /* Stream-K is slower than whole tiles. */
@@ -127,12 +123,14 @@ const lfuse__solver lfuse__wgmma = {
     .pack = lfuse__tiles_pack,
 };
 
-/* ---- operands of 8 bits, which warpgroups take along k alone; where there are tensor maps tma_fp8.c is faster ---- */
+/* ---- operands of 8 bits, which warpgroups take along k alone; where there are tensor maps tma.c is faster ---- */
 
 static const char *declines_but_bytes(const lfuse__facts *facts, const lfuse__matmul_desc *desc)
 {
+    const char *why = lfuse__fp8_multiplies(desc);
+
     if (!lfuse__has_warpgroups(facts)) return "the device has no such instructions";
-    if (!lfuse__fp8_multiplies(desc)) return "it multiplies e4m3 and e5m2";
+    if (why) return why;
     if (desc->list) return "it takes no lists";
     return desc->prologue ? "its operands have to lie in memory" : NULL;
 }

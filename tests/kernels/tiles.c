@@ -380,6 +380,7 @@ static const struct {
     {"128x32x64:4x8:1:", &lfuse__mma_fp8, true, false},
     {"128x256x128:2x64:1:", &lfuse__fp8_packed, false, false},
     {"128x128x128:2x32:1:", &lfuse__fp8_packed, false, false},
+    {"128x64x128:2x16:1:", &lfuse__fp8_packed, false, false},
     {"128x128x64:2x32:1:", &lfuse__wgmma, true, false},
     {"64x128x64:2x32:1:", &lfuse__wgmma, true, false},
     {"256x128x64:2x32:1:", &lfuse__wgmma, true, false},
@@ -417,7 +418,7 @@ static lfuse__facts facts_of_unit(const lfuse__facts *facts, int i)
 {
     lfuse__facts own = units[i].little ? with_little_local(facts) : *facts;
 
-    if (units[i].solver->tile->maps) own.tensor_map = facts->tensor_map;
+    if (units[i].solver->source && units[i].solver->source->maps) own.tensor_map = facts->tensor_map;
     return own;
 }
 
@@ -508,7 +509,7 @@ void case_units(rig *r, lfuse_type type, lfuse_precision precision)
                           staged || ahead ? LONG : (ending)(turn / 2 % ENDINGS));
             r->facts = facts_of_unit(&facts, i);
             p.s.k.product.batched = is_batched(r, i, &desc, at);
-            p.s.k.product.frozen[i & 1] = is_of_bytes(units[i].solver) && at % 4 == 0;
+            p.s.k.product.frozen[i & 1] = (is_of_bytes(units[i].solver) || packed) && at % 4 == 0;
             /* Odd sizes too of what has been chosen for even ones, whose addresses, and strides, may not be. */
             const int64_t side = packed ? 513 : 512;
             OK(choose_named(&r->facts, (int64_t[]){side, side, side, PRODUCTS}, &t, &p.s.k));

@@ -782,6 +782,14 @@ TEST(maps_of_odd_rows)
     ck_assert_uint_eq(lfuse__product_workspace(&c, &facts, &g), lines * 4096 * 2);
     OK(lfuse__product_pack(&c, &facts, &g, &packed));
     ck_assert_uint_eq(packed.groups, lines / 64 * 64);
+    /* What is packed of a frozen operand is kept. */
+    c.product.frozen[LFUSE__PRODUCT_B] = true;
+    OK(choose(&facts, (int64_t[]){4097, 4096, 4096}, false, &c));
+    ck_assert_ptr_eq(c.product.solver, &lfuse__f16_packed);
+    ck_assert_int_eq(c.product.kept, 1 + LFUSE__PRODUCT_B);
+    ck_assert_int_eq(lfuse__product_phases(&c), 3);
+    ck_assert_uint_eq(lfuse__product_kept(&c, &facts, &g), 4096 * 4096 * 2);
+    ck_assert_uint_eq(lfuse__product_workspace(&c, &facts, &g), (lines - 4096) * 4096 * 2);
     class_of(&c, LFUSE_F16);
     count = lfuse__matmul_classes(&facts, (int64_t[]){1, 1, 1}, (int64_t[]){4096, 4096, 4096}, &c, classes);
     ck_assert_int_lt(count, LFUSE__MATMUL_CLASSES);
