@@ -36,7 +36,7 @@ bool lfuse__tiles_sum_columns(const lfuse__product_class *p)
     const lfuse__tile_traits *tile = p->solver->tile;
 
     return tile->sums_columns && tile->sums_columns(p) && p->sum == LFUSE_F32 && !p->ta && !p->batched &&
-           !p->prologue[0] && !p->prologue[1] &&
+           !p->prologue[0] && !p->prologue[1] && p->split != LFUSE__SPLIT_STREAM_K && /* nobody has measured it */
            !(p->split && p->column_sums > 1); /* the parts' sums of a work-item are not in its registers together */
 }
 

@@ -140,12 +140,6 @@ static bool runs_on(const lfuse__facts *facts)
     return facts->vector_lanes > 0;
 }
 
-static const char *declines(const lfuse__facts *facts, const lfuse__matmul_desc *desc)
-{
-    (void)facts;
-    return desc->column_sums ? "it does not sum columns" : NULL;
-}
-
 static bool candidate(const lfuse__solver *solver, int at, lfuse__product_class *p)
 {
     p->solver = solver;
@@ -181,7 +175,7 @@ static lfuse_status pack(const lfuse__kernel_class *c, const lfuse__facts *facts
 }
 
 const lfuse__solver lfuse__cpu = {
-    .name = "cpu", .runs_on = runs_on, .declines = declines, .candidate = candidate,
+    .name = "cpu", .runs_on = runs_on, .candidate = candidate,
     .phases = 1, .workspace = workspace, .emit = emit, .pack = pack,
     .grouped_cut = lfuse__cpu_grouped_cut, .grouped_emit = lfuse__cpu_grouped_emit,
 };

@@ -33,7 +33,6 @@ static const char *declines(const lfuse__facts *facts, const lfuse__matmul_desc 
     if (desc->list) return "it takes no lists";
     if (desc->batched) return "it takes no batches";
     if (desc->prologue) return "its operands have to lie in memory";
-    if (desc->column_sums) return "it does not sum columns";
     if (desc->types[1] != type || desc->result != type) return "its matrices are of one type";
     return type == LFUSE_F32 || type == LFUSE_F16 || type == LFUSE_BF16 ? NULL : "its sums are of f32";
 }

@@ -94,7 +94,7 @@ void lfuse__pipeline_put_multiply(const void *t, int part, int indent);
  *   - pipeline_has_room returns whether shapes that are not small (mma_is_small) fit the device.
  *   - pipeline_has, _local_bytes and _pack are functions of the solver. Small shapes are for devices without room for
  *     the others.
- *   - pipeline_declines is lfuse__solver_declines, but for precisions.
+ *   - pipeline_declines is `declines` of a solver.
  *   - pipeline_cost is a function of the solver, of the launch that multiplies.
  *   - put_pipeline puts a kernel. `running` is a parameter of the text; `parts` its places but for those that all of
  *     them have, which end with a name of NULL.

@@ -392,6 +392,5 @@ const char *lfuse__pipeline_declines(const lfuse__solver *solver, const lfuse__f
     if (why) return why;
     if (desc->list) return "it takes no lists";
     if (desc->prologue) return "its operands have to lie in memory";
-    if (desc->batched && !source->batches) return "it takes no batches";
-    return desc->column_sums && !(source->columns && solver->tile->sums_columns) ? "it does not sum columns" : NULL;
+    return desc->batched && !source->batches ? "it takes no batches" : NULL;
 }

@@ -19,7 +19,7 @@ enum {
 
 bool lfuse__pipeline_sums_columns(const lfuse__product_class *p)
 {
-    return p->rows == ROWS && p->columns % WIDTH == 0 && !lfuse__mma_is_small(p);
+    return !p->split && p->rows == ROWS && p->columns % WIDTH == 0 && !lfuse__mma_is_small(p);
 }
 
 lfuse__expr lfuse__pipeline_first_row(const lfuse__product_class *p)

@@ -131,8 +131,7 @@ enum { FEWS = sizeof fews / sizeof *fews };
 static const char *declines(const lfuse__facts *facts, const lfuse__matmul_desc *desc)
 {
     (void)facts;
-    if (desc->list) return "it takes no lists";
-    return desc->column_sums ? "it does not sum columns" : NULL;
+    return desc->list ? "it takes no lists" : NULL;
 }
 
 /* Of each width one candidate that has all columns, and one that has all rows. */

@@ -57,7 +57,8 @@ struct lfuse__solver {
     bool splits_operands; /* it splits operands of f32 (F32X3), and computes nothing else */
     /*
      * Returns NULL where the solver may take the product; else the reason why it does not, a static string. Who asks
-     * calls lfuse__solver_declines, which knows of precisions. NULL: of pipelines, whose rows say it.
+     * calls lfuse__solver_declines, which knows of precisions and column sums, and of what the rows of pipelines
+     * decline. NULL: of pipelines, and where nothing else is declined.
      */
     const char *(*declines)(const lfuse__facts *facts, const lfuse__matmul_desc *desc);
 

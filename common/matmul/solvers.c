@@ -11,12 +11,27 @@ const lfuse__solver *const lfuse__solvers[] = {
     NULL,
 };
 
+/* Returns whether it has tiles, and operands, for sums of columns. */
+static bool sums_columns(const lfuse__solver *solver)
+{
+    return solver->tile && solver->tile->sums_columns && (!solver->source || solver->source->columns);
+}
+
+static const char *own_reason(const lfuse__solver *solver, const lfuse__facts *facts, const lfuse__matmul_desc *desc)
+{
+    if (solver->source) return lfuse__pipeline_declines(solver, facts, desc);
+    return solver->declines ? solver->declines(facts, desc) : NULL;
+}
+
 const char *lfuse__solver_declines(const lfuse__solver *solver, const lfuse__facts *facts,
                                    const lfuse__matmul_desc *desc)
 {
+    const char *why = own_reason(solver, facts, desc);
+
     if (desc->precision == LFUSE_PRECISION_TF32 && !solver->tf32) return "it rounds nothing to tf32";
     if (desc->precision != LFUSE_PRECISION_F32X3 && solver->splits_operands) return "operands are not to be split";
-    return solver->source ? lfuse__pipeline_declines(solver, facts, desc) : solver->declines(facts, desc);
+    if (why) return why;
+    return desc->column_sums && !sums_columns(solver) ? "it does not sum columns" : NULL;
 }
 
 bool lfuse__solver_takes(const lfuse__solver *solver, const lfuse__facts *facts, const lfuse__matmul_desc *desc)

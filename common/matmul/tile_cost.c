@@ -134,7 +134,6 @@ bool lfuse__tile_serves(const lfuse__product_class *p, const int64_t *least, con
     const lfuse__tile_shape *s = shape_of(p);
 
     (void)least, (void)most;
-    if (p->split == LFUSE__SPLIT_STREAM_K && p->column_sums) return false; /* nobody has measured it */
     if ((p->batched || p->split == LFUSE__SPLIT_STREAM_K) && has_many_rows(s)) return false;
     return (!p->column_sums || lfuse__tiles_sum_columns(p)) && (!p->batched || !p->split);
 }

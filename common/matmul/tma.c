@@ -127,14 +127,14 @@ bool lfuse__tma_serves(const lfuse__product_class *p, const int64_t *least, cons
 
 /*
  * Stream-K is slower: units that are at different k-tiles at a time read different operands, and the cache behind them
- * has no room for all. An H100 took 266 us for 4096 cubed in such ranges, 214 in whole tiles. Columns are summed of
- * whole tiles alone. Of known sizes whose lines have no map, tiles are those of f16_packed.
+ * has no room for all. An H100 took 266 us for 4096 cubed in such ranges, 214 in whole tiles. Of known sizes whose
+ * lines have no map, tiles are those of f16_packed.
  */
 static bool serves(const lfuse__product_class *p, const int64_t *least, const int64_t *most)
 {
     const bool known = !memcmp(least, most, LFUSE__PRODUCT_BATCH * sizeof *least);
 
-    return p->split != LFUSE__SPLIT_STREAM_K && !(p->split && p->column_sums) &&
+    return p->split != LFUSE__SPLIT_STREAM_K &&
            (!known || p->batched || p->column_sums || lfuse__mma_suits(p, least)) &&
            lfuse__tile_serves(p, least, most);
 }
