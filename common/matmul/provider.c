@@ -133,7 +133,8 @@ static bool is_native_in_tf32(const lfuse__facts *facts, const lfuse__provider_c
                                                             (costs->tf32 * (double)lfuse__units(facts));
 }
 
-static lfuse__computes provider(const lfuse__facts *facts, const lfuse__matmul_desc *desc)
+/* Where neither of both declines, and nobody says who computes it. */
+static lfuse__computes estimated(const lfuse__facts *facts, const lfuse__matmul_desc *desc)
 {
     const lfuse__matmul_sizes *low = &desc->low, *high = &desc->high;
     const lfuse__provider_costs costs = lfuse__costs_of(facts).provider;
@@ -179,6 +180,20 @@ static const char *native_declines(const lfuse__facts *facts, const lfuse__matmu
         if (!why) break;
     }
     return why;
+}
+
+static lfuse__computes provider(const lfuse__facts *facts, const lfuse__matmul_desc *desc)
+{
+    /* Whether the ways of both store the same. */
+    const bool alike = !desc->levels && desc->types[0] == desc->result && desc->types[1] == desc->result;
+    lfuse__computes who;
+
+    if (lfuse__solver_declines(&lfuse__vendor, facts, desc)) return LFUSE__COMPUTES_NATIVE;
+    if (native_declines(facts, desc)) return LFUSE__COMPUTES_VENDOR;
+    if (desc->provider == LFUSE_PROVIDER_NATIVE) return LFUSE__COMPUTES_NATIVE;
+    if (desc->provider == LFUSE_PROVIDER_VENDOR) return LFUSE__COMPUTES_VENDOR;
+    who = alike && desc->compared ? LFUSE__COMPUTES_EITHER : estimated(facts, desc);
+    return alike || who == LFUSE__COMPUTES_NATIVE ? who : LFUSE__COMPUTES_VENDOR;
 }
 
 static const char *declines(const lfuse__facts *facts, lfuse__planned_solver solver, const lfuse__matmul_desc *desc)

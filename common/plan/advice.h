@@ -55,8 +55,9 @@ typedef struct lfuse__matmul_desc {
     bool transposed[2];          /* A is stored as [k, m], B as [n, k] */
     bool frozen[2];              /* A, or B, is the same at all runs of an instance */
     bool prepared;               /* so is the product: it is computed once an instance */
-    int levels;                  /* STRASSEN: at least so many levels of the algorithm */
+    int levels;                  /* of Strassen's algorithm by which it is made; STRASSEN: at least so many */
     lfuse_provider provider;     /* that the caller asks for */
+    bool compared;               /* where either may compute it, both are to be measured, or wisdom chooses */
 } lfuse__matmul_desc;
 
 /* Limits of one NETWORK. Where there are more rows than ROWS_MOST, each product has work enough for a launch. */
@@ -97,7 +98,10 @@ typedef struct lfuse__matmul_advice {
     bool (*has_networks)(const lfuse__facts *facts);
     /* Returns NULL where the solver may compute the product on some device; else why it does not, a static string. */
     const char *(*declines)(const lfuse__facts *facts, lfuse__planned_solver solver, const lfuse__matmul_desc *desc);
-    /* Who computes products of this type of A and with sizes within these bounds, where nobody says it. */
+    /*
+     * Who computes the product: where one of both declines, the other; else whom the caller asks for; else who is taken
+     * for faster within the bounds of the sizes. Where their ways do not store the same, it is one of both alone.
+     */
     lfuse__computes (*provider)(const lfuse__facts *facts, const lfuse__matmul_desc *desc);
     /*
      * How many levels of Strassen's algorithm are worth it for the lower bounds of the sizes, at most 2; 0 where less

@@ -474,7 +474,7 @@ void lfuse__region_stores(lfuse__draft *d, lfuse__builder *b, int32_t region, co
 bool lfuse__draft_frozen(const lfuse__draft *d, int32_t matmul, int i);
 /* Returns FULL, TF32 or, where the library's own kernels split the operands of such products, F32X3. */
 lfuse_precision lfuse__draft_precision(const lfuse__draft *d, int32_t matmul);
-/* Describes a product to those who compute it; `levels` is 0. */
+/* Describes a product to those who compute it. */
 void lfuse__draft_describe(const lfuse__draft *d, int32_t matmul, lfuse__matmul_desc *desc);
 /* Whether both providers' ways are alternatives: then it is made as the library's own, which is the first of them. */
 bool lfuse__draft_both(const lfuse__draft *d, int32_t matmul);

@@ -71,7 +71,8 @@ void lfuse__draft_describe(const lfuse__draft *d, int32_t matmul, lfuse__matmul_
     int i;
 
     *desc = (lfuse__matmul_desc){ .result = (lfuse_type)n->type, .precision = asked, .batched = n->rank > 2,
-                                  .list = n->list, .prepared = d->nodes[matmul].prepared, .provider = d->provider };
+                                  .list = n->list, .prepared = d->nodes[matmul].prepared,
+                                  .levels = d->nodes[matmul].levels, .provider = d->provider, .compared = d->both };
     for (i = 0; i < 2; i++) {
         desc->types[i] = (lfuse_type)lfuse__draft_node(d, n->in[i])->type;
         desc->frozen[i] = !n->list && lfuse__draft_frozen(d, matmul, i);
@@ -82,21 +83,17 @@ void lfuse__draft_describe(const lfuse__draft *d, int32_t matmul, lfuse__matmul_
     desc->precision = settle(d, asked, desc);
 }
 
-static bool declines(const lfuse__draft *d, lfuse__planned_solver solver, const lfuse__matmul_desc *desc)
-{
-    return d->advice->declines(d->facts, solver, desc) != NULL;
-}
-
-bool lfuse__draft_both(const lfuse__draft *d, int32_t matmul)
+static lfuse__computes computes(const lfuse__draft *d, int32_t matmul)
 {
     lfuse__matmul_desc desc;
 
     lfuse__draft_describe(d, matmul, &desc);
-    if (declines(d, LFUSE__SOLVER_VENDOR, &desc) || declines(d, LFUSE__SOLVER_NATIVE, &desc) ||
-        d->nodes[matmul].levels || desc.types[0] != desc.result || desc.types[1] != desc.result)
-        return false;
-    return d->both || (d->provider == LFUSE_PROVIDER_DEFAULT &&
-                       d->advice->provider(d->facts, &desc) == LFUSE__COMPUTES_EITHER);
+    return d->advice->provider(d->facts, &desc);
+}
+
+bool lfuse__draft_both(const lfuse__draft *d, int32_t matmul)
+{
+    return computes(d, matmul) == LFUSE__COMPUTES_EITHER;
 }
 
 static bool holds_list(const lfuse__draft *d, int32_t node)
@@ -178,43 +175,30 @@ int32_t lfuse__native_tail(const lfuse__draft *d, int32_t matmul)
  * Whether the product's kernel can compute a region behind it that a vendor's library would leave to another kernel. No
  * sums: whether the kernel adds these depends on who computes the product.
  */
-static bool has_own_epilogue(const lfuse__draft *d, int32_t matmul, const lfuse__matmul_desc *desc)
+static bool has_own_epilogue(const lfuse__draft *d, int32_t matmul)
 {
     const int32_t region = tail_of(d, matmul, false);
     lfuse__tail t;
 
-    return region >= 0 && !d->nodes[matmul].levels && desc->types[0] == desc->result &&
-           desc->types[1] == desc->result && !lfuse__tail_match(d, matmul, region, &t);
-}
-
-static bool epilogue_decides(const lfuse__draft *d, int32_t matmul, const lfuse__matmul_desc *desc)
-{
-    return d->provider == LFUSE_PROVIDER_DEFAULT &&
-           d->advice->provider(d->facts, desc) == LFUSE__COMPUTES_EPILOGUE && has_own_epilogue(d, matmul, desc);
+    return region >= 0 && !lfuse__tail_match(d, matmul, region, &t);
 }
 
 bool lfuse__draft_vendor_competes(const lfuse__draft *d, const lfuse__unit *u)
 {
-    lfuse__matmul_desc desc;
-
-    lfuse__draft_describe(d, u->node, &desc);
-    return epilogue_decides(d, u->node, &desc) && !declines(d, LFUSE__SOLVER_VENDOR, &desc) &&
+    return computes(d, u->node) == LFUSE__COMPUTES_EPILOGUE && has_own_epilogue(d, u->node) &&
            lfuse__prologue(d, u->node, 0) < 0 && lfuse__prologue(d, u->node, 1) < 0;
 }
 
 bool lfuse__draft_native(const lfuse__draft *d, int32_t matmul)
 {
-    lfuse__matmul_desc desc;
+    const lfuse__computes who = computes(d, matmul);
 
-    lfuse__draft_describe(d, matmul, &desc);
-    if (declines(d, LFUSE__SOLVER_VENDOR, &desc)) return true;
-    if (declines(d, LFUSE__SOLVER_NATIVE, &desc)) return false;
-    if (lfuse__draft_both(d, matmul)) return true;
-    if (d->provider != LFUSE_PROVIDER_DEFAULT) return d->provider == LFUSE_PROVIDER_NATIVE;
-    if (d->advice->provider(d->facts, &desc) == LFUSE__COMPUTES_NATIVE || epilogue_decides(d, matmul, &desc))
-        return true;
+    if (who == LFUSE__COMPUTES_NATIVE || who == LFUSE__COMPUTES_EITHER) return true;
+    if (who == LFUSE__COMPUTES_EPILOGUE && has_own_epilogue(d, matmul)) return true;
     /* To read what a matrix is made of is less than to write the matrix, which a vendor's product would read again. */
-    return d->advice->has_tiles(d->facts) && desc.types[0] != LFUSE_F64 && lfuse__prologue_pays(d, matmul);
+    return d->provider == LFUSE_PROVIDER_DEFAULT && d->advice->has_tiles(d->facts) &&
+           lfuse__draft_node(d, lfuse__draft_node(d, matmul)->in[0])->type != LFUSE_F64 &&
+           lfuse__prologue_pays(d, matmul);
 }
 
 void lfuse__native_store(lfuse__draft *d, lfuse__builder *b, int32_t matmul, int reg)

@@ -159,7 +159,7 @@ TEST(bounds_of_several_sizes)
     };
     gpu(LFUSE__PRODUCTS_TUNED);
     for (size_t i = 0; i < sizeof bounds / sizeof *bounds; i++) {
-        const lfuse__matmul_desc desc = { .types = { LFUSE_F32, LFUSE_F32 }, .low = bounds[i].low,
+        const lfuse__matmul_desc desc = { .types = { LFUSE_F32, LFUSE_F32 }, .result = LFUSE_F32, .low = bounds[i].low,
                                           .high = bounds[i].high };
         ck_assert_msg(lfuse__products_advice.provider(&rig_facts, &desc) == bounds[i].computes, "bounds %d", (int)i);
     }
@@ -184,15 +184,46 @@ TEST(epilogues_beside_tensor_cores)
     const lfuse__matmul_sizes sizes = { 4096, 4096, 4096, 1 };
 
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        const lfuse__matmul_desc desc = { .types = { cases[i].type, cases[i].type },
+        const lfuse__matmul_desc desc = { .types = { cases[i].type, cases[i].type }, .result = cases[i].type,
                                           .precision = cases[i].precision, .low = sizes, .high = sizes };
         gpu(cases[i].products);
+        rig_facts.tensor_cores = rig_facts.products_tf32 = true;
         ck_assert_msg(lfuse__products_advice.provider(&rig_facts, &desc) == cases[i].computes, "case %zu", i);
     }
     gpu(LFUSE__PRODUCTS_TUNED);
     rig_facts.simd = 1; /* no tiles */
     ck_assert_int_eq(lfuse__products_advice.provider(&rig_facts, &(lfuse__matmul_desc){
                          .types = { LFUSE_F16, LFUSE_F16 }, .low = sizes, .high = sizes }), LFUSE__COMPUTES_VENDOR);
+}
+
+/* Who declines leaves it to the other, then the caller decides; both are ways of what both store alike. */
+TEST(decided_before_any_estimate)
+{
+    enum { N = LFUSE__COMPUTES_NATIVE, V = LFUSE__COMPUTES_VENDOR, BOTH = LFUSE__COMPUTES_EITHER };
+    static const struct { lfuse__matmul_desc desc; int64_t side; int computes; } cases[] = {
+        { { .result = LFUSE_F32 }, 1024, BOTH },
+        { { .result = LFUSE_F32, .provider = LFUSE_PROVIDER_NATIVE }, 1024, N },
+        { { .result = LFUSE_F32, .provider = LFUSE_PROVIDER_VENDOR }, 128, V },
+        { { .result = LFUSE_F32, .list = true, .provider = LFUSE_PROVIDER_VENDOR }, 1024, N },
+        { { .result = LFUSE_F32, .column_sums = true }, 4096, N },
+        { { .result = LFUSE_F32, .precision = LFUSE_PRECISION_TF32, .provider = LFUSE_PROVIDER_NATIVE }, 128, V },
+        { { .result = LFUSE_F32, .levels = 1 }, 1024, V },
+        { { .result = LFUSE_F64 }, 1024, V },
+        { { .result = LFUSE_F64 }, 128, N },
+        { { .result = LFUSE_F32, .compared = true }, 4096, BOTH },
+        { { .result = LFUSE_F32, .compared = true }, 128, BOTH },
+        { { .result = LFUSE_F32, .compared = true, .levels = 1 }, 4096, V },
+        { { .result = LFUSE_F64, .compared = true }, 4096, V },
+    };
+
+    gpu(LFUSE__PRODUCTS_TUNED);
+    rig_facts.products_tf32 = true;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        lfuse__matmul_desc desc = cases[i].desc;
+        desc.types[0] = desc.types[1] = LFUSE_F32;
+        desc.low = desc.high = (lfuse__matmul_sizes){ cases[i].side, cases[i].side, cases[i].side, 1 };
+        ck_assert_msg((int)lfuse__products_advice.provider(&rig_facts, &desc) == cases[i].computes, "case %zu", i);
+    }
 }
 
 static lfuse_status no_map(struct lfuse__bdevice *device, const lfuse__tensor_boxes *of,
@@ -218,8 +249,8 @@ TEST(in_tf32)
     rig_facts.tensor_cores = rig_facts.wgmma = rig_facts.products_tf32 = true;
     rig_facts.dynamic_local_bytes = 226 * 1024, rig_facts.tensor_map = no_map;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        const lfuse__matmul_desc desc = { .types = { LFUSE_F32, LFUSE_F32 }, .precision = LFUSE_PRECISION_TF32,
-                                          .low = cases[i].low, .high = cases[i].high,
+        const lfuse__matmul_desc desc = { .types = { LFUSE_F32, LFUSE_F32 }, .result = LFUSE_F32,
+                                          .precision = LFUSE_PRECISION_TF32, .low = cases[i].low, .high = cases[i].high,
                                           .transposed = { false, cases[i].along } };
         ck_assert_msg(lfuse__products_advice.provider(&rig_facts, &desc) == cases[i].computes, "case %d", (int)i);
     }
