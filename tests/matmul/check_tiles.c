@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which tiles a product gets, and what its kernels are told; the results are check_devices' (tiles.c). */
+/* Which tiles a product gets; check_launches.c has what launches are told, check_devices (tiles.c) the results. */
 #include "common/base/error.h"
 #include "common/kernels/families.h"
 #include "common/matmul/problem.h"
@@ -83,29 +83,6 @@ TEST(batches)
     ck_assert_int_eq(c.product.rows * c.product.columns, 128 * 128);
     ck_assert(!choose(&facts, most, false, &c));
     ck_assert_int_eq(c.product.rows * c.product.columns, 128 * 128);
-}
-
-/* Matrices of a batch lie apart by bytes of their own types: half as many as elements of f32 have, for those of f16. */
-TEST(batches_of_two_types)
-{
-    static const int64_t apart[] = {1000, 2000, 0, 3000};
-    static const uint64_t bytes[] = {2000, 4000, 0, 12000};
-    const lfuse__facts facts = facts_of(LFUSE__PRODUCTS_PORTABLE);
-    lfuse__kernel_class c;
-    lfuse__product_layout l;
-    lfuse__packed packed;
-    lfuse__geometry g;
-    class_of(&c, LFUSE_F16);
-    c.operands[LFUSE__PRODUCT_OWN].type = LFUSE_F32;
-    c.product.batched = true;
-    ck_assert(!choose(&facts, (int64_t[]){40, 50, 20, 3}, false, &c));
-    geometry_of(&g, 40, 50, 20);
-    g.extents[LFUSE__PRODUCT_BATCH] = 3;
-    for (int j = 0; j < c.noperands; j++) g.strides[j][LFUSE__PRODUCT_BATCH] = apart[j];
-    ck_assert(!lfuse__product_pack(&c, &facts, &g, &packed));
-    lfuse__product_layout_make(&c, &l);
-    for (int j = 0; j < c.noperands; j++)
-        if (j != LFUSE__PRODUCT_SUM) ck_assert_uint_eq(packed.words[l.apart[j]], bytes[j]);
 }
 
 /* Work-items of many rows are for one product alone, also where the clock would have them. */
@@ -249,39 +226,6 @@ TEST(bounds)
     }
 }
 
-/* Vectors only where leading dimension, address and what a tile may cut of a row allow them. */
-TEST(vectors)
-{
-    static const struct {
-        int64_t m, n, k, lda, ldb, ldc;
-        uint64_t address; /* of A */
-        bool ta;
-        uint64_t bits;
-    } cases[] = {{64, 64, 64, 64, 64, 64, 0, false, 7},   {64, 64, 63, 64, 64, 64, 0, false, 7},
-                 {63, 64, 64, 64, 64, 64, 0, false, 7},   {63, 64, 64, 64, 64, 64, 0, true, 6},
-                 {64, 63, 64, 64, 64, 64, 0, false, 1},   {64, 64, 64, 65, 64, 64, 0, false, 6},
-                 {64, 64, 64, 64, 66, 64, 0, false, 5},   {64, 64, 64, 64, 64, 67, 0, false, 3},
-                 {64, 64, 64, 64, 64, 64, 4, false, 6},   {64, 64, 64, 64, 64, 64, 8, true, 6}};
-    const lfuse__facts facts = facts_of(LFUSE__PRODUCTS_PORTABLE);
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        lfuse__kernel_class c;
-        lfuse__product_layout l;
-        lfuse__packed packed;
-        lfuse__geometry g;
-        class_of(&c, LFUSE_F32);
-        c.product.ta = cases[i].ta;
-        ck_assert(!choose(&facts, (int64_t[]){cases[i].m, cases[i].n, cases[i].k}, false, &c));
-        geometry_of(&g, cases[i].m, cases[i].n, cases[i].k);
-        g.strides[LFUSE__PRODUCT_A][0] = cases[i].lda, g.strides[LFUSE__PRODUCT_B][0] = cases[i].ldb;
-        g.strides[LFUSE__PRODUCT_OWN][0] = cases[i].ldc;
-        g.addresses[LFUSE__PRODUCT_A] = cases[i].address;
-        ck_assert(!lfuse__product_pack(&c, &facts, &g, &packed));
-        lfuse__product_layout_make(&c, &l);
-        ck_assert_msg(packed.words[l.own + LFUSE__TILES_VECTORS] == cases[i].bits, "case %zu: bits %llu", i,
-                      (unsigned long long)packed.words[l.own + LFUSE__TILES_VECTORS]);
-    }
-}
-
 static bool on_units(const lfuse__facts *facts, lfuse_type type, bool ta, int64_t m, int64_t n, int64_t k)
 {
     lfuse__kernel_class c;
@@ -334,66 +278,6 @@ TEST(warpgroups)
     ck_assert(on_units(&facts, LFUSE_F16, false, 4096, 4096, 4096));
     facts.wgmma = false, facts.dynamic_local_bytes = 226 * 1024;
     ck_assert(on_units(&facts, LFUSE_F16, false, 4096, 4096, 4096));
-}
-
-static lfuse_status some_map(struct lfuse__bdevice *dev, const lfuse__tensor_boxes *of,
-                             uint64_t map[LFUSE__TENSOR_MAP_WORDS], bool *made)
-{
-    if (dev) return lfuse__error(LFUSE_ERR_DEVICE, "lost");
-    map[0] = of->address, map[1] = of->axis[2].extent, map[2] = of->axis[2].apart;
-    map[3] = of->axis[0].box * of->bytes, map[4] = of->axis[1].box;
-    *made = of->address % 16 == 0;
-    return LFUSE_OK;
-}
-
-/* Where there are tensor maps, products are copied by them, in parts of k too. */
-TEST(maps)
-{
-    lfuse__facts facts = facts_of(LFUSE__PRODUCTS_TUNED);
-    lfuse__product_layout l;
-    lfuse__geometry g;
-    lfuse__packed packed;
-    lfuse__kernel_class c;
-    facts.tensor_cores = facts.wgmma = true;
-    facts.dynamic_local_bytes = 226 * 1024, facts.tensor_map = some_map;
-    for (int64_t side = 2048; side <= 8192; side *= 2) {
-        class_of(&c, LFUSE_BF16);
-        OK(choose(&facts, (int64_t[]){side, side, side}, false, &c));
-        ck_assert_ptr_eq(c.product.solver, &lfuse__tma);
-        ck_assert_uint_le(lfuse__family_local_bytes(&c), facts.dynamic_local_bytes - 256);
-        geometry_of(&g, side, side, side);
-        g.addresses[LFUSE__PRODUCT_A] = 4096, g.addresses[LFUSE__PRODUCT_B] = 1 << 20;
-        OK(lfuse__product_pack(&c, &facts, &g, &packed));
-        lfuse__product_layout_make(&c, &l);
-        ck_assert_uint_eq(packed.words[l.own + LFUSE__TILES_VECTORS] & 3, 3);
-        ck_assert_int_eq(lfuse__tiles_map(&c.product, &l, LFUSE__PRODUCT_A) % 8, 0);
-        ck_assert_uint_eq(packed.words[lfuse__tiles_map(&c.product, &l, LFUSE__PRODUCT_A)], 4096);
-        ck_assert_uint_eq(packed.words[lfuse__tiles_map(&c.product, &l, LFUSE__PRODUCT_B)], 1 << 20);
-        ck_assert_uint_eq(packed.group, 384);
-        ck_assert_uint_le(packed.groups, facts.info.compute_units);
-        g.addresses[LFUSE__PRODUCT_B] += 2;
-        OK(lfuse__product_pack(&c, &facts, &g, &packed));
-        ck_assert_uint_eq(packed.words[l.own + LFUSE__TILES_VECTORS] & 3, 0);
-        g.addresses[LFUSE__PRODUCT_B] -= 2, facts.maps_of = (struct lfuse__bdevice *)&g;
-        ck_assert_int_eq(lfuse__product_pack(&c, &facts, &g, &packed), LFUSE_ERR_DEVICE);
-        facts.maps_of = NULL;
-    }
-    class_of(&c, LFUSE_F16);
-    OK(choose(&facts, (int64_t[]){256, 256, 65536}, false, &c));
-    ck_assert_ptr_eq(c.product.solver, &lfuse__tma);
-    ck_assert_int_eq(c.product.split, LFUSE__SPLIT_K);
-    geometry_of(&g, 256, 256, 65536);
-    g.addresses[LFUSE__PRODUCT_A] = 4096, g.addresses[LFUSE__PRODUCT_B] = 1 << 20;
-    OK(lfuse__product_pack(&c, &facts, &g, &packed));
-    lfuse__product_layout_make(&c, &l);
-    const uint64_t *own = packed.words + l.own, parts = own[LFUSE__TILES_PARTS];
-    const uint64_t all = own[LFUSE__TILES_DOWN] * own[LFUSE__TILES_ACROSS] * parts;
-    ck_assert_uint_gt(parts, 1);
-    ck_assert_uint_eq(packed.groups, all < facts.info.compute_units ? all : facts.info.compute_units);
-    ck_assert_uint_eq(lfuse__product_workspace(&c, &facts, &g), lfuse__product_tickets(&c) + 256 * 256 * parts * 4);
-    g.parts = 2;
-    OK(lfuse__product_pack(&c, &facts, &g, &packed));
-    ck_assert_uint_eq(packed.words[l.own + LFUSE__TILES_PARTS], 2);
 }
 
 /* A product of f16 with gelu. */
@@ -456,40 +340,6 @@ TEST(epilogues_behind_tf32)
         c.product.precision = LFUSE_PRECISION_TF32, c.product.tb = cases[i].along;
         ck_assert_msg(!lfuse__matmul_choose(&facts, &p, &c) == cases[i].native, "case %zu", i);
     }
-}
-
-/* So are batches, whose groups stay for the tiles of all products; an operand that these share is one matrix. */
-TEST(maps_of_batches)
-{
-    lfuse__facts facts = facts_of(LFUSE__PRODUCTS_TUNED);
-    const uint64_t *a, *b;
-    lfuse__product_layout l;
-    lfuse__geometry g;
-    lfuse__packed packed;
-    lfuse__kernel_class c;
-    facts.tensor_cores = facts.wgmma = true;
-    facts.dynamic_local_bytes = 226 * 1024, facts.tensor_map = some_map;
-    class_of(&c, LFUSE_F16);
-    c.product.batched = true;
-    OK(choose(&facts, (int64_t[]){1024, 1024, 1024, 48}, false, &c));
-    ck_assert_ptr_eq(c.product.solver, &lfuse__tma);
-    geometry_of(&g, 1024, 1024, 1024);
-    g.extents[LFUSE__PRODUCT_BATCH] = 48;
-    g.strides[LFUSE__PRODUCT_A][LFUSE__PRODUCT_BATCH] = 1 << 20;
-    g.strides[LFUSE__PRODUCT_B][LFUSE__PRODUCT_BATCH] = 0;
-    OK(lfuse__product_pack(&c, &facts, &g, &packed));
-    lfuse__product_layout_make(&c, &l);
-    a = packed.words + lfuse__tiles_map(&c.product, &l, LFUSE__PRODUCT_A);
-    b = packed.words + lfuse__tiles_map(&c.product, &l, LFUSE__PRODUCT_B);
-    ck_assert_uint_eq(packed.words[l.own + LFUSE__TILES_VECTORS] & 3, 3);
-    ck_assert_uint_eq(a[1], 48);
-    ck_assert_uint_eq(a[2], 2 << 20);
-    ck_assert_uint_eq(b[1], 1);
-    ck_assert_uint_eq(b[2] % 16, 0);
-    ck_assert_uint_eq(packed.groups, facts.info.compute_units);
-    g.strides[LFUSE__PRODUCT_A][LFUSE__PRODUCT_BATCH] += 4; /* no whole chunks */
-    OK(lfuse__product_pack(&c, &facts, &g, &packed));
-    ck_assert_uint_eq(packed.words[l.own + LFUSE__TILES_VECTORS] & 3, 0);
 }
 
 /* Products of f32 whose operands may be split are those of f32x3 where they are large, and need a workspace. */
@@ -663,40 +513,6 @@ TEST(little_local)
             ck_assert_uint_le(lfuse__family_local_bytes(&all[j]), facts.dynamic_local_bytes);
         }
         ck_assert_int_gt(found, 0);
-    }
-}
-
-/*
- * Boxes of half a k-tile of what lies across, of a whole one of what lies along k, and 128 bytes wide at most. Where
- * both lie along k, rings are not for them.
- */
-TEST(maps_of_rings)
-{
-    lfuse__facts facts = facts_of(LFUSE__PRODUCTS_TUNED);
-    lfuse__product_layout l;
-    lfuse__geometry g;
-    lfuse__packed packed;
-    lfuse__kernel_class c;
-    facts.tensor_cores = facts.wgmma = true;
-    facts.dynamic_local_bytes = 48 * 1024, facts.tensor_map = some_map;
-    for (int way = 0; way < 4; way++) {
-        class_of(&c, LFUSE_F16);
-        c.product.ta = way & 1, c.product.tb = way >> 1;
-        OK(choose(&facts, (int64_t[]){4096, 4096, 4096}, false, &c));
-        ck_assert_ptr_eq(c.product.solver, way == 2 ? &lfuse__wgmma : &lfuse__tma_rings);
-        if (way == 2) continue;
-        geometry_of(&g, 4096, 4096, 4096);
-        g.addresses[LFUSE__PRODUCT_A] = 4096, g.addresses[LFUSE__PRODUCT_B] = 1 << 20;
-        OK(lfuse__product_pack(&c, &facts, &g, &packed));
-        lfuse__product_layout_make(&c, &l);
-        for (int j = LFUSE__PRODUCT_A; j <= LFUSE__PRODUCT_B; j++) {
-            const bool along = j == LFUSE__PRODUCT_A ? !c.product.ta : c.product.tb;
-            const uint64_t *map = packed.words + lfuse__tiles_map(&c.product, &l, j);
-            ck_assert_uint_eq(map[3], along ? 64 : 128);
-            ck_assert_uint_eq(map[4], along ? 128 : 16);
-        }
-        ck_assert_uint_eq(packed.groups, 2 * facts.info.compute_units);
-        ck_assert_uint_eq(packed.group, 256);
     }
 }
 
@@ -876,73 +692,6 @@ TEST(bytes_by_units)
     }
 }
 
-/* Vectors of 16 bytes: 8 elements, of leading dimensions, of addresses, of a batch's distances. */
-TEST(units_vectors)
-{
-    static const struct {
-        int64_t lda, ldb, apart;
-        uint64_t address, bits;
-    } cases[] = {{512, 512, 4096, 0, 7}, {516, 512, 4096, 0, 6}, {512, 516, 4096, 0, 5}, {512, 512, 4100, 0, 6},
-                 {520, 520, 4096, 8, 6}, {520, 520, 4096, 16, 7}};
-    lfuse__facts facts = facts_of(LFUSE__PRODUCTS_PORTABLE);
-    facts.tensor_cores = true;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        lfuse__kernel_class c;
-        lfuse__product_layout l;
-        lfuse__packed packed;
-        lfuse__geometry g;
-        class_of(&c, LFUSE_BF16);
-        c.product.batched = true;
-        ck_assert(!choose(&facts, (int64_t[]){512, 512, 512, 2}, false, &c));
-        ck_assert(c.product.solver == &lfuse__mma && !c.product.split);
-        geometry_of(&g, 512, 512, 512);
-        g.extents[LFUSE__PRODUCT_BATCH] = 2;
-        g.strides[LFUSE__PRODUCT_A][0] = cases[i].lda, g.strides[LFUSE__PRODUCT_B][0] = cases[i].ldb;
-        g.strides[LFUSE__PRODUCT_A][LFUSE__PRODUCT_BATCH] = cases[i].apart;
-        g.addresses[LFUSE__PRODUCT_A] = cases[i].address;
-        ck_assert(!lfuse__product_pack(&c, &facts, &g, &packed));
-        lfuse__product_layout_make(&c, &l);
-        ck_assert_msg(packed.words[l.own + LFUSE__TILES_VECTORS] == cases[i].bits, "case %zu: bits %llu", i,
-                      (unsigned long long)packed.words[l.own + LFUSE__TILES_VECTORS]);
-    }
-}
-
-/*
- * B is read early where the geometry says so, and the next launch comes up where it finds room evenly: nowhere on a
- * device whose launches do not overlap.
- */
-TEST(overlaps)
-{
-    static const struct {
-        const char *tiling;
-        bool hands;
-    } cases[] = {{"32x64x32:8x4:4:4", true}, /* 256 groups, of which 2 have room on each of 132 units */
-                 {"32x64x32:8x8:4:4", false}, {"32x64x32:8x8:4:6", true}, {"32x64x32:8x8:4:2", true},
-                 {"64x64x16:8x8:2:2", true}, {"64x64x16:8x8:2:5", false}, {"64x64x32:8x8:4:0", true},
-                 {"64x64x32:16x8:4:0", false}, {"64x64x32:16x8:4:8", true}};
-    for (int i = 0; i < 4 * (int)(sizeof cases / sizeof *cases); i++) {
-        lfuse__facts facts = facts_of(LFUSE__PRODUCTS_TUNED);
-        const bool early = i & 1, hands = cases[i / 4].hands;
-        lfuse__matmul_candidate tiling;
-        lfuse__kernel_class c;
-        lfuse__product_layout l;
-        lfuse__packed packed;
-        lfuse__geometry g;
-        facts.overlaps = i & 2;
-        class_of(&c, LFUSE_F32);
-        ck_assert(lfuse__matmul_candidate_parse(cases[i / 4].tiling, &tiling));
-        OK(choose_named(&facts, (int64_t[]){64, 2048, 2048}, &tiling, &c));
-        geometry_of(&g, 64, 2048, 2048);
-        g.early = early, g.parts = tiling.parts;
-        ck_assert(!lfuse__product_pack(&c, &facts, &g, &packed));
-        lfuse__product_layout_make(&c, &l);
-        const uint64_t bits = facts.overlaps ? (early ? LFUSE__TILES_EARLY : 0) | (hands ? LFUSE__TILES_HANDS : 0) : 0;
-        ck_assert_msg(packed.words[l.own + LFUSE__TILES_VECTORS] == (7 | bits), "%s: bits %llu, expected %llu",
-                      cases[i / 4].tiling, (unsigned long long)packed.words[l.own + LFUSE__TILES_VECTORS],
-                      (unsigned long long)(7 | bits));
-    }
-}
-
 static void declined_of(const lfuse__facts *facts, const int64_t *extents, bool others, lfuse_type type,
                         const char *word)
 {
@@ -980,37 +729,6 @@ TEST(refusals)
     c.product.rows = 65;
     SAYS(LFUSE_ERR_INVALID, lfuse__product_emit(&text, "k", &c, &cuda), "65");
     lfuse__strbuf_free(&text);
-}
-
-/* ---- sums of columns ---- */
-
-static lfuse__instr summed_instr[3];
-
-static void summed_of_type(lfuse__kernel_class *c, lfuse_type type)
-{
-    static lfuse__store stores[2] = {{.operand = LFUSE__PRODUCT_OWN}, {.reg = 1, .operand = LFUSE__PRODUCT_OWN + 1}};
-    static lfuse__body body;
-    class_of(c, type);
-    summed_instr[0] = c->body->instr[0];
-    summed_instr[1] = (lfuse__instr){.kind = LFUSE__I_REDUCE, .op = LFUSE__REDUCE_SUM, .type = LFUSE_F32};
-    summed_instr[2] = summed_instr[1];
-    body = (lfuse__body){.ninstr = 2, .nstores = 2, .instr = summed_instr, .stores = stores};
-    c->body = &body;
-    c->naxes = 1;
-    c->operands[c->noperands] = c->operands[LFUSE__PRODUCT_OWN];
-    c->noperands++;
-}
-
-static void summed_of(lfuse__kernel_class *c)
-{
-    summed_of_type(c, LFUSE_F32);
-}
-
-static lfuse_status choose_summed(int64_t m, int64_t n, int64_t k, lfuse__kernel_class *c)
-{
-    const lfuse__facts facts = facts_of(LFUSE__PRODUCTS_PORTABLE);
-    summed_of(c);
-    return choose(&facts, (int64_t[]){m, n, k}, true, c);
 }
 
 TEST(sums_where_they_pay)
@@ -1057,110 +775,6 @@ TEST(steps_have_smaller_tiles)
         OK(choose(&facts, all[i], false, &c));
         ck_assert_int_eq(c.product.epilogue_bytes, 0);
     }
-}
-
-/* Tiles of a segment have every S-th row of it. */
-TEST(sums_share_segments)
-{
-    static const int64_t rows[] = {1, 64, 65, 512, 513, 1024, 1025, 4096}, apart[] = {1, 1, 2, 8, 16, 16, 16, 16},
-                         down[] = {1, 1, 2, 8, 16, 16, 32, 64};
-    const lfuse__facts facts = facts_of(LFUSE__PRODUCTS_PORTABLE);
-    const lfuse__matmul_candidate tiling = {.rows = 64, .columns = 128, .depth = 16, .item_rows = 8, .item_columns = 8,
-                                          .slices = 1};
-    for (int i = 0; i < 8; i++) {
-        lfuse__kernel_class c;
-        lfuse__geometry g;
-        lfuse__packed packed;
-        summed_of(&c);
-        OK(choose_named(&facts, (int64_t[]){rows[i], 300, 20}, &tiling, &c));
-        ck_assert_int_eq(lfuse__tiles_apart(&c.product, rows[i]), apart[i]);
-        geometry_of(&g, rows[i], 300, 20);
-        ck_assert(!lfuse__product_pack(&c, &facts, &g, &packed));
-        ck_assert_uint_eq(packed.groups, (uint64_t)down[i] * 3);
-        ck_assert_uint_eq(packed.words[packed.nwords - 1], (uint64_t)apart[i]);
-        ck_assert_uint_eq(lfuse__product_tickets(&c), LFUSE__TILES_TICKETS * 4);
-        ck_assert_uint_eq(lfuse__product_workspace(&c, &facts, &g), LFUSE__TILES_TICKETS * 4 + down[i] * 3 * 128 * 4);
-    }
-}
-
-/* On tensor cores all tiles of a segment have every eighth row, and maps lead to no row behind the last one. */
-TEST(sums_on_tensor_cores)
-{
-    lfuse__facts facts = facts_of(LFUSE__PRODUCTS_TUNED);
-    lfuse__product_layout l;
-    lfuse__geometry g;
-    lfuse__packed packed;
-    lfuse__kernel_class c;
-    facts.tensor_cores = facts.wgmma = true;
-    facts.dynamic_local_bytes = 226 * 1024, facts.tensor_map = some_map;
-    summed_of_type(&c, LFUSE_BF16);
-    OK(choose(&facts, (int64_t[]){4096 + 128, 4096, 4096}, false, &c));
-    ck_assert_ptr_eq(c.product.solver, &lfuse__tma);
-    ck_assert_int_eq(c.product.column_sums, 1);
-    geometry_of(&g, 4096 + 128, 4096, 4096);
-    g.addresses[LFUSE__PRODUCT_A] = 4096, g.addresses[LFUSE__PRODUCT_B] = 1 << 20;
-    OK(lfuse__product_pack(&c, &facts, &g, &packed));
-    lfuse__product_layout_make(&c, &l);
-    ck_assert_uint_eq(packed.words[l.own + LFUSE__TILES_DOWN], 40);
-    ck_assert_uint_eq(packed.words[l.own + LFUSE__TILES_APART], 8);
-    ck_assert_uint_eq(packed.words[l.own + LFUSE__TILES_VECTORS] & 3, 3);
-    ck_assert_uint_eq(packed.words[lfuse__tiles_map(&c.product, &l, LFUSE__PRODUCT_A)], 4096);
-    ck_assert_uint_eq(lfuse__product_workspace(&c, &facts, &g), LFUSE__TILES_TICKETS * 4 + 40 * 4096 * 4);
-    g.extents[0] = 4096 + 120;
-    OK(lfuse__product_pack(&c, &facts, &g, &packed));
-    ck_assert_uint_eq(packed.words[l.own + LFUSE__TILES_VECTORS] & 3, 0);
-    summed_of_type(&c, LFUSE_BF16);
-    ck_assert_int_eq(choose(&facts, (int64_t[]){4096 + 120, 4096, 4096}, false, &c), LFUSE_ERR_UNSUPPORTED);
-    summed_of(&c);
-    c.product.precision = LFUSE_PRECISION_F32X3;
-    OK(choose(&facts, (int64_t[]){5000, 4096, 4096}, false, &c));
-    ck_assert_ptr_eq(c.product.solver, &lfuse__f32x3_wgmma);
-    ck_assert_uint_eq(lfuse__product_tickets(&c), LFUSE__TILES_TICKETS * 4);
-}
-
-static void refused(const lfuse__kernel_class *c, lfuse_status wanted)
-{
-    const lfuse__facts facts = facts_of(LFUSE__PRODUCTS_PORTABLE);
-    lfuse__strbuf out = LFUSE__STRBUF_INIT;
-    ck_assert_int_eq(lfuse__product_emit(&out, "k0", c, &facts), wanted);
-    lfuse__strbuf_free(&out);
-}
-
-TEST(sums_that_are_refused)
-{
-    lfuse__kernel_class c;
-    ck_assert(!choose_summed(1024, 1024, 1024, &c));
-    refused(&c, LFUSE_OK);
-    summed_instr[1].op = LFUSE__REDUCE_MAX;
-    refused(&c, LFUSE_ERR_UNSUPPORTED);
-    summed_instr[1].op = LFUSE__REDUCE_SUM;
-    lfuse__body body = *c.body;
-    body.ninstr = 3; /* two sums */
-    c.body = &body;
-    refused(&c, LFUSE_ERR_UNSUPPORTED);
-    body.ninstr = 2;
-    c.product.column_sums = 0;
-    refused(&c, LFUSE_ERR_INVALID);
-    c.product.column_sums = 1;
-    c.naxes = 2;
-    refused(&c, LFUSE_ERR_INVALID);
-    c.naxes = 1;
-    c.product.ta = true;
-    refused(&c, LFUSE_ERR_INVALID);
-    ck_assert(!choose_summed(1024, 1024, 1024, &c));
-    c.product.batched = true;
-    refused(&c, LFUSE_ERR_INVALID);
-}
-
-/* Rows that lie apart are not read as vectors of them. */
-TEST(sums_of_turned_operands)
-{
-    const lfuse__facts facts = facts_of(LFUSE__PRODUCTS_PORTABLE);
-    lfuse__kernel_class c;
-    summed_of(&c);
-    c.product.ta = true;
-    ck_assert_int_eq(choose(&facts, (int64_t[]){1024, 1024, 1024}, true, &c), LFUSE_ERR_UNSUPPORTED);
-    ck_says("no tiles of a product of 1024 x 1024 x 1024");
 }
 
 TEST_SUITE("tiles of products", CK_NOFORK)

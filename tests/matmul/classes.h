@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A device and classes of plain products, for the tests of tiles. */
+/* Devices and classes of products, for the tests of tiles. */
 #ifndef TESTS_MATMUL_CLASSES_H
 #define TESTS_MATMUL_CLASSES_H
 
@@ -46,6 +46,49 @@ static inline lfuse__product_class chosen(const lfuse__facts *facts, int64_t m, 
     class_of(&c, LFUSE_F32);
     OK(choose(facts, (int64_t[]){m, n, k}, true, &c));
     return c.product;
+}
+
+/* A map whose words say what it was made of; of a device, which is none, an error. */
+static inline lfuse_status some_map(struct lfuse__bdevice *dev, const lfuse__tensor_boxes *of,
+                                    uint64_t map[LFUSE__TENSOR_MAP_WORDS], bool *made)
+{
+    if (dev) return lfuse__error(LFUSE_ERR_DEVICE, "lost");
+    map[0] = of->address, map[1] = of->axis[2].extent, map[2] = of->axis[2].apart;
+    map[3] = of->axis[0].box * of->bytes, map[4] = of->axis[1].box;
+    *made = of->address % 16 == 0;
+    return LFUSE_OK;
+}
+
+/* ---- a sum of the columns of what is stored ---- */
+
+/* The body of such classes; the third instruction is one more sum. */
+static lfuse__instr summed_instr[3];
+
+static inline void summed_of_type(lfuse__kernel_class *c, lfuse_type type)
+{
+    static lfuse__store stores[2] = {{.operand = LFUSE__PRODUCT_OWN}, {.reg = 1, .operand = LFUSE__PRODUCT_OWN + 1}};
+    static lfuse__body body;
+    class_of(c, type);
+    summed_instr[0] = c->body->instr[0];
+    summed_instr[1] = (lfuse__instr){.kind = LFUSE__I_REDUCE, .op = LFUSE__REDUCE_SUM, .type = LFUSE_F32};
+    summed_instr[2] = summed_instr[1];
+    body = (lfuse__body){.ninstr = 2, .nstores = 2, .instr = summed_instr, .stores = stores};
+    c->body = &body;
+    c->naxes = 1;
+    c->operands[c->noperands] = c->operands[LFUSE__PRODUCT_OWN];
+    c->noperands++;
+}
+
+static inline void summed_of(lfuse__kernel_class *c)
+{
+    summed_of_type(c, LFUSE_F32);
+}
+
+static inline lfuse_status choose_summed(int64_t m, int64_t n, int64_t k, lfuse__kernel_class *c)
+{
+    const lfuse__facts facts = facts_of(LFUSE__PRODUCTS_PORTABLE);
+    summed_of(c);
+    return choose(&facts, (int64_t[]){m, n, k}, true, c);
 }
 
 #endif

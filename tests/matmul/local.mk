@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-matmul_tests = tests/matmul/check_mlp tests/matmul/check_provider tests/matmul/check_strassen \
-	tests/matmul/check_strassen_cost tests/matmul/check_tile_cost tests/matmul/check_tiles
+matmul_tests = tests/matmul/check_launches tests/matmul/check_mlp tests/matmul/check_provider \
+	tests/matmul/check_strassen tests/matmul/check_strassen_cost tests/matmul/check_tile_cost tests/matmul/check_tiles
 check_PROGRAMS += $(matmul_tests)
 TESTS += $(matmul_tests)
 
+tests_matmul_check_launches_SOURCES = %reldir%/check_launches.c %reldir%/classes.h $(kernel_cases)
+tests_matmul_check_launches_LDADD = $(LDADD) -lm
 tests_matmul_check_mlp_SOURCES = %reldir%/check_mlp.c tests/kernels/classes.c tests/kernels/classes.h \
 	tests/kernels/networks.c tests/kernels/networks.h
 tests_matmul_check_provider_SOURCES = %reldir%/check_provider.c tests/plan/rig.c tests/plan/rig.h

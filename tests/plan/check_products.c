@@ -336,18 +336,23 @@ TEST(in_another_order)
     behind(lfuse_add(lfuse_add(m, row), r), "(gemm 4 x 16 x 8 acc) (pointwise 4 x 16 (y (add (add t0 b) r)))");
 }
 
+/* A layer of f16 with an activation, beside a tuned library. */
+static void layer_by(lfuse_value (*activation)(lfuse_value), const char *wanted)
+{
+    const lfuse_value x = lfuse_input(g, "x", F16(512, 512)), w = lfuse_input(g, "w", F16(512, 512));
+
+    rig_h200();
+    rig_tiles(LFUSE__PRODUCTS_TUNED);
+    behind(activation(lfuse_add(lfuse_matmul(x, w), lfuse_input(g, "b", F16(512)))), wanted);
+}
+
 /*
  * What a vendor's epilogue lacks is a kernel behind its product, or belongs to a product of the library's own, whoever
  * multiplies faster without it.
  */
 TEST(that_no_vendor_has)
 {
-    const lfuse_value x = lfuse_input(g, "x", F16(512, 512)), w = lfuse_input(g, "w", F16(512, 512));
-
-    rig_h200();
-    rig_tiles(LFUSE__PRODUCTS_TUNED);
-    lfuse_output(g, "y", lfuse_gelu(lfuse_add(lfuse_matmul(x, w), lfuse_input(g, "b", F16(512)))));
-    rig_expect("(gemm 512 x 512 x 512 (gelu (add acc b)))");
+    layer_by(lfuse_gelu, "(gemm 512 x 512 x 512 (gelu (add acc b)))");
     ck_assert_int_eq(plan->stages[0].nalternatives, 2);
     ck_assert_str_eq(plan->stages[0].alternatives[0].name, "native");
     ck_assert(plan->stages[0].alternatives[0].steps[0].product.behind);
@@ -374,12 +379,7 @@ TEST(that_no_vendor_has_and_sums)
 
 TEST(that_vendors_have)
 {
-    const lfuse_value x = lfuse_input(g, "x", F16(512, 512)), w = lfuse_input(g, "w", F16(512, 512));
-
-    rig_h200();
-    rig_tiles(LFUSE__PRODUCTS_TUNED);
-    lfuse_output(g, "y", lfuse_relu(lfuse_add(lfuse_matmul(x, w), lfuse_input(g, "b", F16(512)))));
-    rig_expect("(gemm 512 x 512 x 512 (relu (add acc b)))");
+    layer_by(lfuse_relu, "(gemm 512 x 512 x 512 (relu (add acc b)))");
     ck_assert_str_eq(plan->stages[0].alternatives[0].name, "vendor-epilogue");
 }
 
