@@ -26,10 +26,11 @@ static const char *own_reason(const lfuse__solver *solver, const lfuse__facts *f
 const char *lfuse__solver_declines(const lfuse__solver *solver, const lfuse__facts *facts,
                                    const lfuse__matmul_desc *desc)
 {
-    const char *why = own_reason(solver, facts, desc);
+    const char *why;
 
     if (desc->precision == LFUSE_PRECISION_TF32 && !solver->tf32) return "it rounds nothing to tf32";
     if (desc->precision != LFUSE_PRECISION_F32X3 && solver->splits_operands) return "operands are not to be split";
+    why = own_reason(solver, facts, desc);
     if (why) return why;
     return desc->column_sums && !sums_columns(solver) ? "it does not sum columns" : NULL;
 }

@@ -199,21 +199,21 @@ TEST(epilogues_beside_tensor_cores)
 /* Who declines leaves it to the other, then the caller decides; both are ways of what both store alike. */
 TEST(decided_before_any_estimate)
 {
-    enum { N = LFUSE__COMPUTES_NATIVE, V = LFUSE__COMPUTES_VENDOR, BOTH = LFUSE__COMPUTES_EITHER };
+    enum { OWN = LFUSE__COMPUTES_NATIVE, VENDOR = LFUSE__COMPUTES_VENDOR, BOTH = LFUSE__COMPUTES_EITHER };
     static const struct { lfuse__matmul_desc desc; int64_t side; int computes; } cases[] = {
         { { .result = LFUSE_F32 }, 1024, BOTH },
-        { { .result = LFUSE_F32, .provider = LFUSE_PROVIDER_NATIVE }, 1024, N },
-        { { .result = LFUSE_F32, .provider = LFUSE_PROVIDER_VENDOR }, 128, V },
-        { { .result = LFUSE_F32, .list = true, .provider = LFUSE_PROVIDER_VENDOR }, 1024, N },
-        { { .result = LFUSE_F32, .column_sums = true }, 4096, N },
-        { { .result = LFUSE_F32, .precision = LFUSE_PRECISION_TF32, .provider = LFUSE_PROVIDER_NATIVE }, 128, V },
-        { { .result = LFUSE_F32, .levels = 1 }, 1024, V },
-        { { .result = LFUSE_F64 }, 1024, V },
-        { { .result = LFUSE_F64 }, 128, N },
+        { { .result = LFUSE_F32, .provider = LFUSE_PROVIDER_NATIVE }, 1024, OWN },
+        { { .result = LFUSE_F32, .provider = LFUSE_PROVIDER_VENDOR }, 128, VENDOR },
+        { { .result = LFUSE_F32, .list = true, .provider = LFUSE_PROVIDER_VENDOR }, 1024, OWN },
+        { { .result = LFUSE_F32, .column_sums = true }, 4096, OWN },
+        { { .result = LFUSE_F32, .precision = LFUSE_PRECISION_TF32, .provider = LFUSE_PROVIDER_NATIVE }, 128, VENDOR },
+        { { .result = LFUSE_F32, .levels = 1 }, 1024, VENDOR },
+        { { .result = LFUSE_F64 }, 1024, VENDOR },
+        { { .result = LFUSE_F64 }, 128, OWN },
         { { .result = LFUSE_F32, .compared = true }, 4096, BOTH },
         { { .result = LFUSE_F32, .compared = true }, 128, BOTH },
-        { { .result = LFUSE_F32, .compared = true, .levels = 1 }, 4096, V },
-        { { .result = LFUSE_F64, .compared = true }, 4096, V },
+        { { .result = LFUSE_F32, .compared = true, .levels = 1 }, 4096, VENDOR },
+        { { .result = LFUSE_F64, .compared = true }, 4096, VENDOR },
     };
 
     gpu(LFUSE__PRODUCTS_TUNED);
