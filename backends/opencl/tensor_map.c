@@ -14,9 +14,11 @@
 
 enum {
     MAP_BYTES = LFUSE__TENSOR_MAP_WORDS * 8,
-    FIELDS = 10,                     /* behind the map in the cell, 64 bits each */
+    AXES = LFUSE__TENSOR_MAP_AXES,
+    FIELDS = 3 * AXES + 3,           /* behind the map in the cell, 64 bits each */
     CELL = MAP_BYTES + FIELDS * 8,   /* bytes */
-    AXES = 3,                        /* of all maps */
+    OF_TRIAL = 3,                    /* axes of the trial's map */
+    MOST_OF_BOX = 256,               /* elements of a box on an axis */
     KEPT = 64,                       /* maps */
     /* Of the trial: matrices of LINES lines, LINE elements of 16 bits that lie APART bytes apart. */
     LINE = 60, LINES = 6, APART = 128, MATRICES = 2, MATRIX_APART = 1024, BOX_BYTES = 64, BOX_LINES = 8,
@@ -40,13 +42,20 @@ struct lfuse__cl_mapper {
 };
 
 /*
- * lfuse_map makes a map of three axes in the cell, whose first 128 bytes are 0, of the fields behind it: address, the
- * axes' extents, how far elements of axes 1 and 2 lie apart, elements of a box on axes 0 and 1 (it has one on axis 2),
- * bytes of an element and of a box's line. The last two choose among constants: what tells types and swizzles apart is
- * no register.
+ * lfuse_map makes a map in the cell, whose first 128 bytes are 0, of the fields behind it: address, axes less one, the
+ * extents of five axes, how far elements of axes 1 to 4 lie apart, elements of a box on each axis, bytes of an element
+ * and of a box's line. The last two choose among constants: what tells types and swizzles apart is no register. What is
+ * set of axes that a map does not have is of no effect.
  *
  * lfuse_box copies the trial's box to memory, by way of local memory; one work-item runs it.
  */
+#define REPLACE "    tensormap.replace.tile."
+#define AXIS(i, extent, box)                                                                                           \
+    "    ld.global.u32 r, [c+" extent "];\n" REPLACE "global_dim.global.b1024.b32 [c], " i ", r;\n"                    \
+    "    ld.global.u32 r, [c+" box "];\n" REPLACE "box_dim.global.b1024.b32 [c], " i ", r;\n"                          \
+    REPLACE "element_stride.global.b1024.b32 [c], " i ", 1;\n"
+#define APART_OF(i, apart)                                                                                             \
+    "    ld.global.u64 w, [c+" apart "];\n" REPLACE "global_stride.global.b1024.b64 [c], " i ", w;\n"
 static const char *const ptx =
     ".version 8.6\n"
     ".target sm_90a, texmode_independent\n"
@@ -58,33 +67,22 @@ static const char *const ptx =
     "    .reg .pred p;\n"
     "    ld.param.u64 c, [cell];\n"
     "    ld.global.u64 w, [c+128];\n"
-    "    tensormap.replace.tile.global_address.global.b1024.b64 [c], w;\n"
-    "    tensormap.replace.tile.rank.global.b1024.b32 [c], 2;\n"
+    REPLACE "global_address.global.b1024.b64 [c], w;\n"
     "    ld.global.u32 r, [c+136];\n"
-    "    tensormap.replace.tile.global_dim.global.b1024.b32 [c], 0, r;\n"
-    "    ld.global.u32 r, [c+144];\n"
-    "    tensormap.replace.tile.global_dim.global.b1024.b32 [c], 1, r;\n"
-    "    ld.global.u32 r, [c+152];\n"
-    "    tensormap.replace.tile.global_dim.global.b1024.b32 [c], 2, r;\n"
-    "    ld.global.u64 w, [c+160];\n"
-    "    tensormap.replace.tile.global_stride.global.b1024.b64 [c], 0, w;\n"
-    "    ld.global.u64 w, [c+168];\n"
-    "    tensormap.replace.tile.global_stride.global.b1024.b64 [c], 1, w;\n"
-    "    ld.global.u32 r, [c+176];\n"
-    "    tensormap.replace.tile.box_dim.global.b1024.b32 [c], 0, r;\n"
-    "    ld.global.u32 r, [c+184];\n"
-    "    tensormap.replace.tile.box_dim.global.b1024.b32 [c], 1, r;\n"
-    "    tensormap.replace.tile.box_dim.global.b1024.b32 [c], 2, 1;\n"
-    "    tensormap.replace.tile.element_stride.global.b1024.b32 [c], 0, 1;\n"
-    "    tensormap.replace.tile.element_stride.global.b1024.b32 [c], 1, 1;\n"
-    "    tensormap.replace.tile.element_stride.global.b1024.b32 [c], 2, 1;\n"
-    "    tensormap.replace.tile.interleave_layout.global.b1024.b32 [c], 0;\n"
-    "    tensormap.replace.tile.fill_mode.global.b1024.b32 [c], 0;\n"
-    "    ld.global.u32 r, [c+192];\n"
+    REPLACE "rank.global.b1024.b32 [c], r;\n"
+    AXIS("0", "144", "216") AXIS("1", "152", "224") AXIS("2", "160", "232") AXIS("3", "168", "240")
+    AXIS("4", "176", "248")
+    APART_OF("0", "184") APART_OF("1", "192") APART_OF("2", "200") APART_OF("3", "208")
+    REPLACE "interleave_layout.global.b1024.b32 [c], 0;\n"
+    REPLACE "fill_mode.global.b1024.b32 [c], 0;\n"
+    "    ld.global.u32 r, [c+256];\n"
     "    setp.eq.u32 p, r, 1;\n"
-    "    @p tensormap.replace.tile.elemtype.global.b1024.b32 [c], 0;\n"
-    "    @!p tensormap.replace.tile.elemtype.global.b1024.b32 [c], 1;\n"
-    "    ld.global.u32 r, [c+200];\n"
+    "    @p tensormap.replace.tile.elemtype.global.b1024.b32 [c], 0;\n"  /* u8 */
+    "    setp.eq.u32 p, r, 2;\n"
+    "    @p tensormap.replace.tile.elemtype.global.b1024.b32 [c], 1;\n"  /* u16 */
+    "    setp.eq.u32 p, r, 4;\n"
+    "    @p tensormap.replace.tile.elemtype.global.b1024.b32 [c], 11;\n" /* tf32 */
+    "    ld.global.u32 r, [c+264];\n"
     "    setp.eq.u32 p, r, 32;\n"
     "    @p tensormap.replace.tile.swizzle_mode.global.b1024.b32 [c], 1;\n"
     "    setp.eq.u32 p, r, 64;\n"
@@ -170,14 +168,18 @@ static cl_int run_one(const lfuse__cl_mapper *m, cl_kernel kernel)
 /* With the lock held, or before anybody else knows of it. */
 static cl_int make(const lfuse__cl_mapper *m, const lfuse__tensor_boxes *of, uint64_t map[LFUSE__TENSOR_MAP_WORDS])
 {
-    uint64_t cell[LFUSE__TENSOR_MAP_WORDS + FIELDS] = { 0 };
-    const uint64_t fields[] = { of->address, of->axis[0].extent, of->axis[1].extent, of->axis[2].extent,
-                                of->axis[1].apart, of->axis[2].apart, of->axis[0].box, of->axis[1].box,
-                                of->bytes, of->axis[0].box * of->bytes };
+    enum { UNREAD = 16 /* bytes, between elements of an axis that a map does not have */ };
+    uint64_t cell[LFUSE__TENSOR_MAP_WORDS + FIELDS] = { 0 }, *const fields = cell + LFUSE__TENSOR_MAP_WORDS;
+    uint64_t *const extents = fields + 2, *const apart = extents + AXES - 1, *const boxes = apart + AXES;
     cl_int code;
 
-    _Static_assert(sizeof fields == FIELDS * sizeof *fields, "as the kernel reads them");
-    memcpy(cell + LFUSE__TENSOR_MAP_WORDS, fields, sizeof fields);
+    fields[0] = of->address, fields[1] = of->axes - 1;
+    for (unsigned i = 0; i < AXES; i++) {
+        extents[i] = i < of->axes ? of->axis[i].extent : 1;
+        boxes[i] = i < of->axes ? of->axis[i].box : 1;
+        if (i > 0) apart[i] = i < of->axes ? of->axis[i].apart : UNREAD;
+    }
+    fields[FIELDS - 2] = of->bytes, fields[FIELDS - 1] = of->axis[0].box * of->bytes;
     code = lfuse__cl.EnqueueWriteBuffer(m->queue, m->cell, CL_TRUE, 0, sizeof cell, cell, 0, NULL, NULL);
     if (code == CL_SUCCESS) code = lfuse__cl.SetKernelArg(m->make, 0, sizeof m->cell, &m->cell);
     if (code == CL_SUCCESS) code = run_one(m, m->make);
@@ -227,7 +229,7 @@ static cl_int copy_box(const lfuse__cl_mapper *m, const uint64_t *map, cl_mem to
 /* Whether maps that the kernel makes copy what they should, and are kept for other addresses rightly. */
 static lfuse_status attempt(lfuse__bdevice *dev, lfuse__cl_mapper *m)
 {
-    lfuse__tensor_boxes of = { .bytes = 2, .axes = AXES,
+    lfuse__tensor_boxes of = { .bytes = 2, .axes = OF_TRIAL,
                                .axis = { { .extent = LINE, .box = BOX_BYTES / 2 }, { LINES, APART, BOX_LINES },
                                          { MATRICES, MATRIX_APART, 1 } } };
     uint64_t map[LFUSE__TENSOR_MAP_WORDS], other[LFUSE__TENSOR_MAP_WORDS];
@@ -303,24 +305,22 @@ static bool is_box_line(unsigned bytes)
     return bytes == 32 || bytes == 64 || bytes == 128;
 }
 
-/*
- * What CUDA's own function would take, of elements of 8 and 16 bits, which are copied as they are, of three axes and
- * boxes of one element of the last one: a matrix, or a batch of them.
- */
+/* What CUDA's own function would take. Elements of 8 and 16 bits are copied as they are. */
 static bool has_map(const lfuse__tensor_boxes *of)
 {
-    if (of->bytes < 1 || of->bytes > 2 || of->axes != AXES || of->address == 0 || of->address % 16) return false;
-    for (int i = 0; i < AXES; i++)
-        if (!is_size(of->axis[i].extent) || (i > 0 && !is_stride(of->axis[i].apart))) return false;
-    return is_box_line(of->axis[0].box * of->bytes) && of->axis[1].box > 0 && of->axis[1].box <= 256 &&
-           of->axis[2].box == 1;
+    if ((of->bytes != 1 && of->bytes != 2 && of->bytes != 4) || of->axes < 1 || of->axes > AXES) return false;
+    if (of->address == 0 || of->address % 16) return false;
+    for (unsigned i = 0; i < of->axes; i++)
+        if (!is_size(of->axis[i].extent) || of->axis[i].box < 1 || of->axis[i].box > MOST_OF_BOX ||
+            (i > 0 && !is_stride(of->axis[i].apart))) return false;
+    return is_box_line(of->axis[0].box * of->bytes);
 }
 
 /* Whether both, which have maps, differ in their addresses at most. */
 static bool is_alike(const lfuse__tensor_boxes *a, const lfuse__tensor_boxes *b)
 {
-    if (a->bytes != b->bytes) return false;
-    for (int i = 0; i < AXES; i++)
+    if (a->bytes != b->bytes || a->axes != b->axes) return false;
+    for (unsigned i = 0; i < a->axes; i++)
         if (a->axis[i].extent != b->axis[i].extent || a->axis[i].box != b->axis[i].box ||
             (i > 0 && a->axis[i].apart != b->axis[i].apart)) return false;
     return true;
@@ -363,9 +363,8 @@ lfuse_status lfuse__cl_tensor_map(lfuse__bdevice *dev, const lfuse__tensor_boxes
     if (kept != NULL) memcpy(map, kept->map, MAP_BYTES);
     pthread_mutex_unlock(&m->lock);
     if (code != CL_SUCCESS)
-        return lfuse__cl_queue_error(dev, m->queue, code, "%s: making a tensor map of %llu x %llu x %llu",
-                                     name_of(dev), (unsigned long long)of->axis[2].extent,
-                                     (unsigned long long)of->axis[1].extent, (unsigned long long)of->axis[0].extent);
+        return lfuse__cl_queue_error(dev, m->queue, code, "%s: making a tensor map of %u axes, lines of %llu",
+                                     name_of(dev), of->axes, (unsigned long long)of->axis[0].extent);
     map[0] = of->address;
     *made = true;
     return LFUSE_OK;
