@@ -11,6 +11,7 @@ libfuse_core_la_SOURCES += \
 	%reldir%/opencl/graph.c \
 	%reldir%/opencl/launch.c \
 	%reldir%/opencl/library.c \
+	%reldir%/opencl/local_memory.c \
 	%reldir%/opencl/memory.c \
 	%reldir%/opencl/program.c \
 	%reldir%/opencl/ptx.c %reldir%/opencl/ptx.h \

@@ -207,7 +207,8 @@ static lfuse_status probe(lfuse__bdevice *made, lfuse__bdevice **dev)
     lfuse_status status;
 
     lfuse__cl_probe_compiler(made);
-    status = lfuse__cl_probe_addresses(made);
+    status = lfuse__cl_probe_local_memory(made);
+    if (status == LFUSE_OK) status = lfuse__cl_probe_addresses(made);
     if (status == LFUSE_OK) status = lfuse__cl_probe_tensor_maps(made);
     if (status) close_device(made);
     else *dev = made;

@@ -167,6 +167,14 @@ lfuse_status lfuse__cl_queue_error(lfuse__bdevice *dev, cl_command_queue queue, 
 /* Adds to the build options what only a trial build can tell. Never fails: without it the portable code is built. */
 void lfuse__cl_probe_compiler(lfuse__bdevice *dev);
 
+/* ---- local_memory.c ---- */
+
+/*
+ * Tries whether groups have more local memory than the driver says: facts.dynamic_local_bytes, where there are
+ * instructions of sm_90a. After lfuse__cl_probe_compiler. ERR_MEMORY: it could not be tried.
+ */
+lfuse_status lfuse__cl_probe_local_memory(lfuse__bdevice *dev);
+
 /* ---- address.c ---- */
 
 /* Tries whether a kernel reaches buffers by their addresses: facts.addresses. ERR_MEMORY: it could not be tried. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Products of f16 and bf16 on Hopper where groups have little local memory, whose operands come there by tensor maps
- * (TMA): text/gemm_rings.k with the parts of text/gemm_tma.k. NVIDIA's OpenCL gives a group 48 KiB.
+ * (TMA): text/gemm_rings.k with the parts of text/gemm_tma.k. NVIDIA's OpenCL announces 48 KiB, and has no more where a
+ * trial fails (backends/opencl/local_memory.c).
  */
 #include "common/matmul/tma.h"
 

@@ -556,6 +556,43 @@ TEST_LOOP(test_adopt, 0, device_count)
     ck_assert_int_eq(layer.live(NULL), live);
 }
 
+/* Of a device that is said to have the instructions; a trial that fails leaves what was known, and no object. */
+TEST_LOOP(test_local_memory, 0, device_count)
+{
+    enum { KNOWN = 48 * 1024, LARGE = 226 * 1024 };
+    static const char *const calls[] = {
+        "clCreateProgramWithSource", "clBuildProgram", "clCreateKernel", "clCreateCommandQueue", "clCreateBuffer",
+        "clEnqueueWriteBuffer", "clSetKernelArg", "clEnqueueNDRangeKernel", "clEnqueueReadBuffer",
+    };
+    lfuse__facts *f;
+    long live;
+
+    set_up(&t, _i);
+    f = &t.dev->device.facts;
+    f->wgmma = false, f->dynamic_local_bytes = 0;
+    OK(lfuse__cl_probe_local_memory(t.dev));
+    ck_assert_uint_eq(f->dynamic_local_bytes, 0);
+    f->wgmma = true, f->dynamic_local_bytes = KNOWN;
+    live = layer.live(NULL);
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        layer.arm(calls[i], 1, 0, CL_OUT_OF_RESOURCES);
+        OK(lfuse__cl_probe_local_memory(t.dev));
+        ck_assert_msg(layer.fired() == 1, "%s is not called", calls[i]);
+        ck_assert_uint_eq(f->dynamic_local_bytes, KNOWN);
+        ck_assert_int_eq(layer.live(NULL), live);
+    }
+    layer.arm("clBuildProgram", 1, 0, CL_OUT_OF_HOST_MEMORY);
+    FAILS(LFUSE_ERR_MEMORY, lfuse__cl_probe_local_memory(t.dev));
+    layer.arm(NULL, 0, 0, 0);
+    if (f->info.local_bytes < LARGE) return;
+    layer.spoil(1); /* a word that is not right */
+    OK(lfuse__cl_probe_local_memory(t.dev));
+    ck_assert_uint_eq(f->dynamic_local_bytes, KNOWN);
+    OK(lfuse__cl_probe_local_memory(t.dev));
+    ck_assert_uint_eq(f->dynamic_local_bytes, LARGE);
+    ck_assert_int_eq(layer.live(NULL), live);
+}
+
 /* NVIDIA's driver refuses everything after a kernel's fault; elsewhere the same code is an error like others. */
 TEST_LOOP(test_lost, 0, device_count)
 {
