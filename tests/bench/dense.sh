@@ -4,6 +4,7 @@
 . "$top_srcdir/tests/tree/tap.sh"
 
 bench=$top_builddir/bench/lfuse-bench
+without_optimisation
 problems="dense:L2:H48:B5:f16 dense:L2:H48:B3:bf16"
 split=dense:L2:H48:B7:f32x3
 all() # of a type of lines

@@ -4,6 +4,7 @@
 . "$top_srcdir/tests/tree/tap.sh"
 
 bench=$top_builddir/bench/lfuse-bench
+without_optimisation
 mkdir "$work/places"
 export TMPDIR="$work/places"
 runs()

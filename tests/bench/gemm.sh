@@ -4,7 +4,7 @@
 . "$top_srcdir/tests/tree/tap.sh"
 
 bench=$top_builddir/bench/lfuse-bench
-test -n "${LFUSE_TEST_ALL-}" || export POCL_EXTRA_BUILD_FLAGS=-cl-opt-disable # as test_without_optimisation
+without_optimisation
 export LFUSE_WISDOM="$work/wisdom"
 runs()
 {

@@ -5,6 +5,7 @@
 . "$top_srcdir/tests/tree/tap.sh"
 
 losses=$top_builddir/bench/losses
+without_optimisation
 runs()
 {
     "$losses" > "$work/lines" && test -s "$work/lines"

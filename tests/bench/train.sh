@@ -4,6 +4,7 @@
 . "$top_srcdir/tests/tree/tap.sh"
 
 bench=$top_builddir/bench/lfuse-bench
+without_optimisation
 steps="train:L2:H24:B5 train:L1:H33:B3 train:digits train:transformer:D16:H2:L1:T6:B2 train:L2:H24:B7:f32x3"
 layer=train:layer:H24:B5
 all() # of a type of lines

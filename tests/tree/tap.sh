@@ -29,6 +29,12 @@ shared()
     grep -q '^build_libtool_libs=yes' "$top_builddir/libtool"
 }
 
+# As test_without_optimisation: a script whose time is that of PoCL's compiler, and not that of its kernels, asks for it.
+without_optimisation()
+{
+    test -n "${LFUSE_TEST_ALL-}" || export POCL_EXTRA_BUILD_FLAGS=-cl-opt-disable
+}
+
 done_testing()
 {
     echo "1..$count"
