@@ -45,7 +45,7 @@ AM_TESTS_ENVIRONMENT = \
 TEST_MODULE_CFLAGS = $(AM_CFLAGS) -fPIC
 TEST_MODULE_LINK = $(CC) $(TEST_MODULE_CFLAGS) $(CFLAGS) $(AM_LDFLAGS) $(LDFLAGS) -shared -o $@
 
-# Programs that take long come first: two cores are then busy to the end.
+# Areas whose programs take long come first: two cores are then busy to the end.
 include tests/support/local.mk
 include tests/stub/local.mk
 include tests/tape/local.mk
@@ -53,19 +53,19 @@ include tests/random/local.mk
 include tests/cases/local.mk
 include tests/kernels/local.mk
 include tests/matmul/local.mk
-include tests/base/local.mk
-include tests/graph/local.mk
-include tests/oracle/local.mk
 include tests/bench/local.mk
-include tests/plan/local.mk
-include tests/device/local.mk
 include tests/faults/local.mk
+include tests/optim/local.mk
+include tests/run/local.mk
 include tests/layer/local.mk
 include tests/fake-cuda/local.mk
 include tests/backends/local.mk
-include tests/run/local.mk
 include tests/tune/local.mk
-include tests/optim/local.mk
+include tests/graph/local.mk
+include tests/oracle/local.mk
+include tests/plan/local.mk
+include tests/device/local.mk
+include tests/base/local.mk
 include tests/api/local.mk
 include tests/tree/local.mk
 
