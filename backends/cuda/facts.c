@@ -122,7 +122,7 @@ static void state_rates(const numbers *n, lfuse__facts *f)
     find_lanes(n->major * 10 + n->minor, &f32, &f64, &split);
     f->product_rate = product * f32;
     f->product_rate64 = product * f64;
-    f->product_rate_split = product * split;
+    f->product_rate_split[LFUSE_PRECISION_F32X3] = product * split;
     f->copy_rate = copy * n->memory_clock * n->memory_bits;
 }
 

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 
+#include "common/base/precision.h"
 #include "libfuse/device.h"
 
 /* Kernel parameters that are memory, at most: operands of a fused kernel and the stream's report buffer. */
@@ -60,7 +61,7 @@ typedef struct lfuse__facts {
     /* What it can reach, by its clocks and widths, less what is lost on the way; 0: not known. */
     double product_rate, product_rate64; /* f32 and f64 products, in operations a second */
     double product_rate16[2];            /* f16, bf16; sums in f32 */
-    double product_rate_split;           /* f32 from split operands, both of which are split in the run */
+    double product_rate_split[LFUSE__PRECISIONS]; /* f32 from operands that are split so, both of them in the run */
     double copy_rate;       /* copies in memory, bytes read and written a second */
     bool tensor_cores;      /* tensor cores, for products of f16, bf16 and tf32 by teams of 32, and copies into local
                                memory that nobody waits for: backends/nvidia.k has LOAD_FRAGMENTS, MMA, ASYNC_COPY16 */

@@ -143,15 +143,10 @@ lfuse_value lfuse__build_member_extent(lfuse_graph *g, const char *call, int32_t
  * The type of a product:
  *   - operands of one type give that type or, of f16 and bf16, f32;
  *   - operands of two types of f16, bf16 and f32 give f32.
- * The precision is FULL or, of f32, TF32 or F32X3.
+ * The precision is FULL or, of f32, one that is of f32 alone.
  */
 lfuse_value lfuse__build_matmul_as(lfuse_graph *g, const char *call, int32_t a, int32_t b, lfuse_type type,
                                    lfuse_precision precision);
-/* Whether f32 operands alone have the precision, and the product's node says it; F16 and BF16 are casts of operands. */
-static inline bool lfuse__is_of_f32(lfuse_precision precision)
-{
-    return precision == LFUSE_PRECISION_TF32 || precision == LFUSE_PRECISION_F32X3;
-}
 /* What is asked of a product beside its operands. */
 typedef struct lfuse__product_form {
     lfuse_type type; /* of the node */

@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 
+#include "common/base/precision.h"
 #include "common/base/strbuf.h"
 #include "common/graph/op.h"
 #include "libfuse/graph.h"

@@ -67,8 +67,8 @@ static bool has_form(lfuse_graph *g, const char *call, const lfuse__node *x, con
 }
 
 /*
- * The sizes of members are known when they are bound: they are checked there. Lists are multiplied in f32, which F32X3
- * leaves open: the node has FULL then.
+ * The sizes of members are known when they are bound: they are checked there. Lists are multiplied in f32, which a
+ * precision that splits leaves open: the node has FULL then.
  */
 static lfuse_value member_matmul(lfuse_graph *g, const char *call, int32_t a, int32_t b, lfuse__product_form f)
 {

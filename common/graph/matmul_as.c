@@ -13,11 +13,11 @@ static lfuse_type wider(lfuse_type a, lfuse_type b)
 /* Whether operands of types whose wider one is `wide` can be rounded so. */
 static bool roundable(lfuse_graph *g, const char *call, lfuse_type wide, lfuse_precision precision)
 {
-    if ((int)precision < LFUSE_PRECISION_FULL || precision > LFUSE_PRECISION_F32X3)
+    if (!lfuse__is_precision((int)precision))
         lfuse__graph_poison(g, LFUSE_ERR_INVALID, "%s: precision %d is none", call, (int)precision);
     else if (lfuse__is_of_f32(precision) && wide != LFUSE_F32)
         lfuse__graph_poison(g, LFUSE_ERR_TYPE, "%s: %s is a precision of f32 operands, these are %s", call,
-                            precision == LFUSE_PRECISION_TF32 ? "tf32" : "f32x3", lfuse_type_name(wide));
+                            lfuse__precisions[precision].word, lfuse_type_name(wide));
     else if (precision != LFUSE_PRECISION_FULL && wide == LFUSE_F64)
         lfuse__graph_poison(g, LFUSE_ERR_TYPE, "%s: operands of f64 are not rounded to 16 bits; cast them", call);
     else
@@ -28,11 +28,10 @@ static bool roundable(lfuse_graph *g, const char *call, lfuse_type wide, lfuse_p
 /* The type in which an operand of `type` is read. */
 static lfuse_type read_as(lfuse_type type, lfuse_type wide, lfuse_precision precision)
 {
+    if (lfuse__is_of_f32(precision)) return LFUSE_F32;
     switch (precision) {
     case LFUSE_PRECISION_F16: return LFUSE_F16;
     case LFUSE_PRECISION_BF16: return LFUSE_BF16;
-    case LFUSE_PRECISION_TF32:
-    case LFUSE_PRECISION_F32X3: return LFUSE_F32;
     default: return wide == LFUSE_F64 ? wide : type;
     }
 }

@@ -123,7 +123,7 @@ typedef struct lfuse__product_class {
     int split;        /* 0: a group sums all of k; else LFUSE__SPLIT_K or LFUSE__SPLIT_STREAM_K */
     bool counted;     /* NETWORK: results are handed on behind counters, not in tagged words */
     /* What solvers are chosen by; no part of the text, which follows from the solver and the body. */
-    lfuse_precision precision; /* FULL; TF32: operands are rounded; F32X3: they may be split */
+    lfuse_precision precision; /* FULL; TF32: operands are rounded; others: they may be split */
     bool frozen[2];     /* A, or B, is in memory and the same in all runs of an instance */
     int epilogue_work;  /* simple operations of the body for an element */
     int epilogue_bytes; /* that a body with several stores loads and stores for an element, but for one store; else 0 */

@@ -57,11 +57,12 @@ kernel_texts = \
 	%reldir%/text/gemm_cpu_micro.k \
 	%reldir%/text/gemm_cpu_pack.k \
 	%reldir%/text/gemm_cpu_transpose.k \
+	%reldir%/text/gemm_emulated_mma.k \
+	%reldir%/text/gemm_emulated_mma_copy.k \
+	%reldir%/text/gemm_emulated_mma_product.k \
+	%reldir%/text/gemm_emulated_unscaled.k \
+	%reldir%/text/gemm_emulated_wgmma.k \
 	%reldir%/text/gemm_end.k \
-	%reldir%/text/gemm_f32x3.k \
-	%reldir%/text/gemm_f32x3_mma.k \
-	%reldir%/text/gemm_f32x3_mma_copy.k \
-	%reldir%/text/gemm_f32x3_unscaled.k \
 	%reldir%/text/gemm_fp8.k \
 	%reldir%/text/gemm_k_part.k \
 	%reldir%/text/gemm_mma.k \
@@ -86,10 +87,10 @@ kernel_texts = \
 	%reldir%/text/gemm_simt_operand.k \
 	%reldir%/text/gemm_skinny.k \
 	%reldir%/text/gemm_skinny_store.k \
-	%reldir%/text/gemm_split_f16.k \
-	%reldir%/text/gemm_split_f16_load.k \
-	%reldir%/text/gemm_split_f16_operand.k \
 	%reldir%/text/gemm_split_k.k \
+	%reldir%/text/gemm_split_words.k \
+	%reldir%/text/gemm_split_words_load.k \
+	%reldir%/text/gemm_split_words_operand.k \
 	%reldir%/text/gemm_tma.k \
 	%reldir%/text/gemm_wgmma.k \
 	%reldir%/text/grid_stride.k \

@@ -6,6 +6,7 @@
 
 #include "common/base/costs.h"
 #include "common/base/error.h"
+#include "common/matmul/emulated.h"
 #include "common/matmul/provider.h"
 #include "common/matmul/solver.h"
 #include "common/matmul/tile.h"
@@ -276,13 +277,19 @@ static lfuse_status choose_cheapest(const lfuse__facts *facts, const lfuse__matm
     return LFUSE_OK;
 }
 
+/* Returns how many words an element is split into; 0: it is not split. */
+static int words(const lfuse__product_class *p)
+{
+    return p->solver->emulation ? lfuse__words_of(p->solver) : 0;
+}
+
 static bool is_named(const lfuse__product_class *p, const lfuse__matmul_candidate *named)
 {
     const int split = named->parts == LFUSE__STREAM_K ? LFUSE__SPLIT_STREAM_K : named->parts > 0;
 
     return p->split == split && p->rows == named->rows && p->columns == named->columns && p->depth == named->depth &&
            p->item_rows == named->item_rows && p->item_columns == named->item_columns && p->slices == named->slices &&
-           p->solver->splits_operands == named->splits_operands;
+           words(p) == named->words;
 }
 
 static lfuse_status choose_named(const lfuse__facts *facts, const int64_t *extents,
@@ -340,7 +347,7 @@ static lfuse__matmul_candidate describe(const lfuse__product_class *p, const lfu
     return (lfuse__matmul_candidate){.rows = p->rows, .columns = p->columns, .depth = p->depth,
                                      .item_rows = p->item_rows, .item_columns = p->item_columns, .slices = p->slices,
                                      .parts = p->split ? c->parts : 0,
-                                     .splits_operands = p->solver->splits_operands, .time = c->time};
+                                     .words = words(p), .time = c->time};
 }
 
 /* Inserts it by its time; where the list is full, the slowest is dropped. */
@@ -381,21 +388,22 @@ int lfuse__matmul_candidates(const lfuse__facts *facts, const int64_t *extents, 
 
 void lfuse__matmul_candidate_print(const lfuse__matmul_candidate *c, char name[LFUSE__MATMUL_CANDIDATE_NAME])
 {
-    snprintf(name, LFUSE__MATMUL_CANDIDATE_NAME, "%dx%dx%d:%dx%d:%d:%d%s", c->rows, c->columns, c->depth, c->item_rows,
-             c->item_columns, c->slices, c->parts, c->splits_operands ? ":2" : "");
+    const int length = snprintf(name, LFUSE__MATMUL_CANDIDATE_NAME, "%dx%dx%d:%dx%d:%d:%d", c->rows, c->columns,
+                                c->depth, c->item_rows, c->item_columns, c->slices, c->parts);
+
+    if (c->words > 0 && length < LFUSE__MATMUL_CANDIDATE_NAME)
+        snprintf(name + length, (size_t)(LFUSE__MATMUL_CANDIDATE_NAME - length), ":%d", c->words);
 }
 
 bool lfuse__matmul_candidate_parse(const char *name, lfuse__matmul_candidate *c)
 {
     char again[LFUSE__MATMUL_CANDIDATE_NAME];
-    int fields, words;
 
     memset(c, 0, sizeof *c);
     if (strlen(name) >= sizeof again) return false; /* so that no number overflows unseen */
-    fields = sscanf(name, "%9dx%9dx%9d:%9dx%9d:%9d:%9d:%9d", &c->rows, &c->columns, &c->depth, &c->item_rows,
-                    &c->item_columns, &c->slices, &c->parts, &words);
-    if (fields < 7) return false;
-    c->splits_operands = fields > 7;
+    if (sscanf(name, "%9dx%9dx%9d:%9dx%9d:%9d:%9d:%9d", &c->rows, &c->columns, &c->depth, &c->item_rows,
+               &c->item_columns, &c->slices, &c->parts, &c->words) < 7)
+        return false;
     lfuse__matmul_candidate_print(c, again);
     return !strcmp(name, again);
 }

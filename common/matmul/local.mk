@@ -8,11 +8,11 @@ libfuse_core_la_SOURCES += \
 	%reldir%/cpu_block.c \
 	%reldir%/cpu_grouped.c \
 	%reldir%/cpu_prologue.c \
+	%reldir%/emulated.c \
+	%reldir%/emulated.h \
+	%reldir%/emulated_mma.c \
+	%reldir%/emulated_wgmma.c \
 	%reldir%/epilogue.c \
-	%reldir%/f32x3.c \
-	%reldir%/f32x3.h \
-	%reldir%/f32x3_mma.c \
-	%reldir%/f32x3_wgmma.c \
 	%reldir%/fp8.c \
 	%reldir%/fp8.h \
 	%reldir%/grouped.c \

@@ -2,7 +2,7 @@
 /* Products on tensor cores: the kernel is text/gemm_mma.k. */
 #include <stdio.h>
 
-#include "common/matmul/mma.h"
+#include "common/matmul/emulated.h"
 #include "common/matmul/provider.h"
 #include "common/kernels/template.h"
 
@@ -48,7 +48,7 @@ int lfuse__mma_depth(const lfuse__product_class *p, int operand)
 int lfuse__mma_k_tile_bytes(const lfuse__product_class *p, int operand)
 {
     const int width = lfuse__tile_width(p, operand);
-    return width * lfuse__mma_depth(p, operand) * lfuse__mma_bytes(p) * (p->solver->splits_operands ? 2 : 1);
+    return width * lfuse__mma_depth(p, operand) * lfuse__mma_bytes(p) * lfuse__words_of(p->solver);
 }
 
 int lfuse__mma_local(const lfuse__product_class *p)

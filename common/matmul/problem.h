@@ -64,11 +64,11 @@ typedef struct lfuse__solver lfuse__solver; /* solver.h */
 /*
  * One way to compute a product: a tile, and into how many parts k is split: 0: k is not split; -1: stream-K; else what
  * the geometry's `parts` is to be. Wisdom names it "64x128x16:8x8:1:0": rows, columns, depth, rows and columns of a
- * work-item, slices, parts; behind that ":2" where operands are split into two words each.
+ * work-item, slices, parts; where operands are split, behind that ":2", into how many words each.
  */
 typedef struct lfuse__matmul_candidate {
     int rows, columns, depth, item_rows, item_columns, slices, parts;
-    bool splits_operands;
+    int words; /* 0: operands are not split */
     double time; /* estimated, in cycles; no part of the name */
 } lfuse__matmul_candidate;
 enum { LFUSE__MATMUL_CANDIDATES = 8, LFUSE__MATMUL_CANDIDATE_NAME = 48 };

@@ -62,7 +62,7 @@ static bool has_library(const lfuse__facts *facts)
 static const char *vendor_declines(const lfuse__facts *facts, const lfuse__matmul_desc *desc)
 {
     if (desc->list) return "it takes no lists";
-    if (desc->precision == LFUSE_PRECISION_F32X3) return "it splits no operands";
+    if (lfuse__may_split(desc->precision)) return "it splits no operands";
     if (desc->precision == LFUSE_PRECISION_TF32 && !(has_library(facts) && facts->products_tf32))
         return "it rounds nothing to tf32";
     return NULL;
@@ -160,7 +160,7 @@ bool lfuse__matmul_splits(const lfuse__facts *facts, const lfuse__matmul_desc *d
 {
     for (int i = 0; lfuse__solvers[i]; i++) {
         const lfuse__solver *s = lfuse__solvers[i];
-        if (s->splits_operands && lfuse__solver_takes(s, facts, desc) && lfuse__solver_pays(s, facts)) return true;
+        if (s->emulation && lfuse__solver_takes(s, facts, desc) && lfuse__solver_pays(s, facts)) return true;
     }
     return false;
 }

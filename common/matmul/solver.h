@@ -38,6 +38,7 @@ typedef struct lfuse__cut {
 struct lfuse__grouped_cut;
 struct lfuse__tile_traits;
 struct lfuse__tile_source;
+struct lfuse__emulation;
 
 /* Extents have the order of a geometry: m, n, k, and of a batch the number of products. */
 struct lfuse__solver {
@@ -54,7 +55,8 @@ struct lfuse__solver {
     bool (*pays)(const lfuse__facts *facts);
     double vendors_share; /* what a tuned library of the device's maker takes of the time of its loops; 0: not known */
     bool tf32;            /* it computes in tf32 where that is asked for, or says itself why it does not */
-    bool splits_operands; /* it splits operands of f32 (F32X3), and computes nothing else */
+    const struct lfuse__emulation *emulation; /* how it splits operands of f32 (emulated.h), and it computes nothing
+                                                 else; NULL: it splits none */
     /*
      * Returns NULL where the solver may take the product; else the reason why it does not, a static string. Who asks
      * calls lfuse__solver_declines, which knows of precisions and column sums, and of what the rows of pipelines

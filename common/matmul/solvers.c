@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The table of solvers, and what the family of products' kernels asks of the one that a class names. */
 #include "common/kernels/families.h"
-#include "common/matmul/mma.h"
+#include "common/matmul/emulated.h"
 
 #include "common/base/error.h"
 
@@ -29,7 +29,7 @@ const char *lfuse__solver_declines(const lfuse__solver *solver, const lfuse__fac
     const char *why;
 
     if (desc->precision == LFUSE_PRECISION_TF32 && !solver->tf32) return "it rounds nothing to tf32";
-    if (desc->precision != LFUSE_PRECISION_F32X3 && solver->splits_operands) return "operands are not to be split";
+    if (solver->emulation && solver->emulation->precision != desc->precision) return "operands are not to be split so";
     why = own_reason(solver, facts, desc);
     if (why) return why;
     return desc->column_sums && !sums_columns(solver) ? "it does not sum columns" : NULL;

@@ -5,11 +5,11 @@
  * (7/4)^L of the bytes, and a kernel between two products that reads the 7^L products and writes the 7^L factors of the
  * next: once each, as the weights' factors are there before. Four things make the products slower than their count
  * says: their tiles fill the device's last wave less well, their shorter k has more of what begins and ends a sum, what
- * is padded is multiplied too, and there is one launch more. Where operands are split (F32X3), so are factors, of which
+ * is padded is multiplied too, and there is one launch more. Where operands are split, so are factors, of which
  * there are more: that is counted by itself, beside the rate at which words are multiplied. As little is won then, the
  * product is taken for one that stands alone: its operand is read, and its result is stored, too.
  */
-#include "common/matmul/f32x3.h"
+#include "common/matmul/emulated.h"
 #include "common/matmul/provider.h"
 #include "common/matmul/solver.h"
 
@@ -21,22 +21,24 @@
 #define ROOM 0.9 /* of the device's memory */
 enum { SPLITS = 3 };
 
-/* Of words, without the launch that splits both operands, which the device's rate is with. */
-static double words_rate(const lfuse__facts *f)
+/* Of words, without the launch that splits both operands, which the device's rate is with. 0: it is not known. */
+static double words_rate(const lfuse__facts *f, const lfuse__emulation *e)
 {
-    const double side = LFUSE__RATED_SIDE, work = 2 * side * side * side;
-    const double words = work / f->product_rate_split - 2 * side * side * LFUSE__F32X3_BYTES / f->copy_rate;
+    const double side = LFUSE__RATED_SIDE, work = 2 * side * side * side, rate = f->product_rate_split[e->precision];
+    const double words = work / rate - 2 * side * side * lfuse__emulation_bytes(e) / f->copy_rate;
 
-    return words > 0 ? work / words : f->product_rate_split;
+    if (!(rate > 0)) return 0;
+    return words > 0 ? work / words : rate;
 }
 
 /* 0: it is not known. */
 static double product_rate(const lfuse__facts *f, const lfuse__matmul_desc *d)
 {
+    const lfuse__emulation *e = lfuse__emulation_of(d->precision);
     const lfuse_type type = d->types[0];
 
     if (!(f->copy_rate > 0)) return 0;
-    if (d->precision == LFUSE_PRECISION_F32X3) return f->product_rate_split > 0 ? words_rate(f) : 0;
+    if (e) return words_rate(f, e);
     if (type == LFUSE_F16 || type == LFUSE_BF16) return f->product_rate16[type == LFUSE_BF16];
     return type == LFUSE_F64 ? f->product_rate64 : f->product_rate;
 }
@@ -79,8 +81,10 @@ static double padded(int64_t extent, int vector, int levels)
 /* Seconds in which `count` products split what is not frozen of their operands, of m x k by k x n. */
 static double splitting(const lfuse__facts *f, const lfuse__matmul_desc *d, double count, double m, double n, double k)
 {
-    if (d->precision != LFUSE_PRECISION_F32X3) return 0;
-    return count * k * ((d->frozen[0] ? 0 : m) + (d->frozen[1] ? 0 : n)) * LFUSE__F32X3_BYTES / f->copy_rate;
+    const lfuse__emulation *e = lfuse__emulation_of(d->precision);
+
+    if (!e) return 0;
+    return count * k * ((d->frozen[0] ? 0 : m) + (d->frozen[1] ? 0 : n)) * lfuse__emulation_bytes(e) / f->copy_rate;
 }
 
 double lfuse__strassen_time(const lfuse__facts *f, const lfuse__matmul_desc *d, int levels)
@@ -104,14 +108,16 @@ double lfuse__strassen_time(const lfuse__facts *f, const lfuse__matmul_desc *d, 
     bytes += grown * m * n * stored;
     if (!d->frozen[0]) bytes += grown * m * k * size;
     if (!d->frozen[1]) bytes += (1 + grown) * k * n * size;
-    if (d->precision == LFUSE_PRECISION_F32X3) bytes += ((d->frozen[0] ? 0 : m * k) + m * n) * size;
+    if (lfuse__may_split(d->precision)) bytes += ((d->frozen[0] ? 0 : m * k) + m * n) * size;
     return products + bytes / (f->copy_rate * costs.streaming[levels]) + costs.launch;
 }
 
 /* Whether small products may have sums that are too short to be split. */
 static bool is_short(const lfuse__matmul_desc *d, int levels)
 {
-    return d->precision == LFUSE_PRECISION_F32X3 && d->low.k >> levels < LFUSE__F32X3_LEAST_K;
+    const lfuse__emulation *e = lfuse__emulation_of(d->precision);
+
+    return e && d->low.k >> levels < e->least_k;
 }
 
 /* Whether operands, factors, words and products leave the device some room. */
@@ -120,7 +126,8 @@ static bool has_room(const lfuse__facts *f, const lfuse__matmul_desc *d, int lev
     const double m = (double)d->low.m, n = (double)d->low.n, k = (double)d->low.k;
     const double size = (double)lfuse_type_size(d->types[0]);
     const double parts = (double)(1 << levels), grown = (double)lfuse__strassen_count(levels) / (parts * parts);
-    const double words = d->precision == LFUSE_PRECISION_F32X3 ? size : 0;
+    const lfuse__emulation *e = lfuse__emulation_of(d->precision);
+    const double words = e ? e->words * LFUSE__EMULATED_WORD : 0;
     const double bytes = (m * k + k * n) * (size + grown * (size + words)) + m * n * size * (1 + grown);
 
     return !f->info.memory_bytes || bytes < ROOM * (double)f->info.memory_bytes;

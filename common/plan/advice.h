@@ -47,7 +47,7 @@ typedef enum lfuse__planned_solver {
 typedef struct lfuse__matmul_desc {
     lfuse_type types[2], result; /* of the elements of A and of B; of what is stored */
     lfuse__matmul_sizes low, high;
-    lfuse_precision precision;   /* FULL, TF32 or F32X3 */
+    lfuse_precision precision;   /* FULL, TF32 or one that splits operands */
     bool batched;                /* the result has more axes than two */
     bool list;                   /* the products of the members of two lists */
     bool prologue;               /* A or B is computed where it is read */
@@ -92,7 +92,7 @@ typedef struct lfuse__matmul_advice {
     bool (*has_tiles)(const lfuse__facts *facts);
     /* Whether a vendor's library multiplies matrices there too, and either may be the faster one. */
     bool (*compete)(const lfuse__facts *facts);
-    /* Whether some solver computes this product of F32X3 from split operands there. */
+    /* Whether some solver computes this product, of a precision that splits, from split operands. */
     bool (*splits)(const lfuse__facts *facts, const lfuse__matmul_desc *desc);
     /* Whether products that follow each other can be one launch on the device. */
     bool (*has_networks)(const lfuse__facts *facts);

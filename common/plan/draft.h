@@ -163,7 +163,7 @@ struct lfuse__draft {
     lfuse_provider provider;
     bool both; /* products get alternatives of both providers, among which measurement or wisdom chooses */
     lfuse_strassen strassen;
-    lfuse_precision precision; /* of products with FULL: FULL or F32X3 */
+    lfuse_precision precision; /* of products with FULL: FULL or one that splits */
 
     lfuse__planned_node *nodes;     /* [nodes] */
     lfuse__planned_memory *memory;  /* [nodes] */
@@ -472,7 +472,7 @@ void lfuse__region_stores(lfuse__draft *d, lfuse__builder *b, int32_t region, co
 /* ---- native.c: products by the library's own kernels ---- */
 /* Whether operand i of the product is the same at all runs of an instance. */
 bool lfuse__draft_frozen(const lfuse__draft *d, int32_t matmul, int i);
-/* Returns FULL, TF32 or, where the library's own kernels split the operands of such products, F32X3. */
+/* Returns FULL, TF32 or, where the library's own kernels split the operands of such products, what is asked for. */
 lfuse_precision lfuse__draft_precision(const lfuse__draft *d, int32_t matmul);
 /* Describes a product to those who compute it. */
 void lfuse__draft_describe(const lfuse__draft *d, int32_t matmul, lfuse__matmul_desc *desc);

@@ -47,11 +47,11 @@ bool lfuse__draft_frozen(const lfuse__draft *d, int32_t matmul, int i)
 
 /*
  * What is asked for but that operands are split where a solver does so alone. A vendor's library that is asked for
- * multiplies f32, which F32X3 leaves open.
+ * multiplies f32, which such precisions leave open.
  */
 static lfuse_precision settle(const lfuse__draft *d, lfuse_precision asked, const lfuse__matmul_desc *desc)
 {
-    if (asked != LFUSE_PRECISION_F32X3) return asked;
+    if (!lfuse__may_split(asked)) return asked;
     return d->provider != LFUSE_PROVIDER_VENDOR && desc->result == LFUSE_F32 && d->advice->splits(d->facts, desc)
                ? asked : LFUSE_PRECISION_FULL;
 }

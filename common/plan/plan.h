@@ -143,7 +143,7 @@ typedef enum lfuse__over {
 typedef struct lfuse__product {
     lfuse_type type;   /* of A and B; those of native ones have the operands' own types */
     bool wide;         /* A and B are of narrow types and D is the f32 sums */
-    lfuse_precision precision; /* FULL; TF32: A and B are rounded; F32X3, native: they may be split */
+    lfuse_precision precision; /* FULL; TF32: A and B are rounded; others, native: they may be split */
     bool frozen[2];    /* native: A, or B, is a frozen input or made of such alone */
     lfuse_size m, n, k;
     lfuse__epilogue epilogue; /* the vendor's */

@@ -205,8 +205,8 @@ static void print_gemm(printer *p, const lfuse__step *s)
         add(p, " of ");
     }
     print_sizes(p, 3, (const lfuse_size[]){ product->m, product->n, product->k });
-    if (product->precision == LFUSE_PRECISION_TF32) add(p, " in tf32");
-    if (product->precision == LFUSE_PRECISION_F32X3) add(p, " in f32x3");
+    if (lfuse__is_of_f32(product->precision))
+        lfuse__strbuf_format(p->out, " in %s", lfuse__precisions[product->precision].word);
     if (product->wide) lfuse__strbuf_format(p->out, " of %s in f32", lfuse_type_name(product->type));
     if (product->native) print_stores(p, s, s->body.nstores == 1);
     else print_epilogue(p, s);

@@ -5,6 +5,7 @@
 #include "common/base/env.h"
 #include "common/base/error.h"
 #include "common/base/log.h"
+#include "common/base/precision.h"
 #include "common/run/run.h"
 
 /* What a variable of the environment may say, and what that means. */
@@ -25,7 +26,6 @@ static const word efforts[] = { { "estimate", LFUSE_EFFORT_ESTIMATE }, { "measur
 static const word providers[] = { { "native", LFUSE_PROVIDER_NATIVE }, { "vendor", LFUSE_PROVIDER_VENDOR } };
 static const word levels[] = { { "off", LFUSE_STRASSEN_OFF }, { "auto", LFUSE_STRASSEN_AUTO },
                                { "1", LFUSE_STRASSEN_ONE },   { "2", LFUSE_STRASSEN_TWO } };
-static const word precisions[] = { { "f32", LFUSE_PRECISION_FULL }, { "f32x3", LFUSE_PRECISION_F32X3 } };
 #define COUNT(words) (sizeof words / sizeof *words)
 
 static unsigned all_passes(void)
@@ -73,6 +73,17 @@ static int by_environment(const char *takes, const char *text, const word *words
     return found ? found->means : otherwise;
 }
 
+/* FULL where the variable is not set, or says something else, which is logged. */
+static lfuse_precision precision_by_environment(const char *text)
+{
+    lfuse_precision precision = LFUSE_PRECISION_FULL;
+
+    if (!text || !*text || (lfuse__precision_find(text, &precision) && lfuse__is_of_plans((int)precision)))
+        return precision;
+    lfuse__log(LFUSE_LOG_WARN, "LFUSE_PRECISION takes %s, not \"%s\"", lfuse__precisions_of_plans().text, text);
+    return LFUSE_PRECISION_FULL;
+}
+
 static lfuse_status check_choice(const char *option, int value, int last)
 {
     if (value >= 0 && value <= last) return LFUSE_OK;
@@ -85,10 +96,9 @@ static lfuse_status check(const lfuse_plan_options *o)
     LFUSE__TRY(check_choice("transport", (int)o->transport, LFUSE_TRANSPORT_UNIFIED));
     LFUSE__TRY(check_choice("provider", (int)o->provider, LFUSE_PROVIDER_VENDOR));
     LFUSE__TRY(check_choice("strassen", (int)o->strassen, LFUSE_STRASSEN_TWO));
-    if (o->precision != LFUSE_PRECISION_FULL && o->precision != LFUSE_PRECISION_F32X3)
-        return lfuse__error(LFUSE_ERR_INVALID, "precision %d is none of a plan's, which are LFUSE_PRECISION_FULL (%d) "
-                            "and LFUSE_PRECISION_F32X3 (%d); lfuse_matmul_as takes the others", (int)o->precision,
-                            (int)LFUSE_PRECISION_FULL, (int)LFUSE_PRECISION_F32X3);
+    if (!lfuse__is_of_plans((int)o->precision))
+        return lfuse__error(LFUSE_ERR_INVALID, "precision %d is none of a plan's, which has %s; lfuse_matmul_as takes "
+                            "the others", (int)o->precision, lfuse__precisions_of_plans().text);
     if (o->disable & ~all_passes())
         return lfuse__error(LFUSE_ERR_INVALID, "disable 0x%x names passes that are none (0x%x are)", o->disable,
                             all_passes());
@@ -110,8 +120,7 @@ lfuse_status lfuse__options_settle(const lfuse_plan_options *given, lfuse_plan_o
         o->strassen = by_environment("LFUSE_STRASSEN takes off, auto, 1 or 2", env->strassen, levels, COUNT(levels),
                                      LFUSE_STRASSEN_OFF);
     if (o->precision == LFUSE_PRECISION_FULL)
-        o->precision = by_environment("LFUSE_PRECISION takes f32 or f32x3", env->precision, precisions,
-                                      COUNT(precisions), LFUSE_PRECISION_FULL);
+        o->precision = precision_by_environment(env->precision);
     if (o->provider == LFUSE_PROVIDER_DEFAULT)
         o->provider = by_environment("LFUSE_PROVIDER takes native or vendor", env->provider, providers,
                                      COUNT(providers), LFUSE_PROVIDER_DEFAULT);

@@ -54,10 +54,10 @@ static lfuse_status add_tensor(rated *r, const char *text, lfuse_type type, int 
     return lfuse__fill_random(r->stream, (*t)->range, 0, (uint64_t)(*t)->elements * lfuse_type_size(type), type);
 }
 
-/* What is timed: products of this type, of which operands may be split; or copies. */
+/* What is timed: products of this type, FULL or of operands that are split; or copies. */
 typedef struct rate {
     lfuse_type type;
-    bool split;
+    lfuse_precision precision;
     int64_t width, elements; /* of a product; of a copy, where `width` is 0 */
 } rate;
 
@@ -68,7 +68,7 @@ static lfuse_status make(rated *r, const rate *what)
     const int64_t width = what->width;
     const lfuse_plan_options o = { .effort = width ? LFUSE_EFFORT_MEASURE : LFUSE_EFFORT_ESTIMATE,
                                    .strassen = LFUSE_STRASSEN_OFF, .disable = LFUSE_NO_REPLAY,
-                                   .precision = what->split ? LFUSE_PRECISION_F32X3 : LFUSE_PRECISION_FULL };
+                                   .precision = what->precision };
     const int rank = width ? 2 : 1;
     const int64_t shape[2] = { width ? width : what->elements, width };
     lfuse_value a, b;
@@ -133,40 +133,43 @@ static lfuse_status time_of(lfuse_device *dev, const char *what, bool may_measur
     return LFUSE_OK;
 }
 
-static double *rate_of(lfuse__facts *f, lfuse_type type, bool split)
+static double *rate_of(lfuse__facts *f, lfuse_type type, lfuse_precision precision)
 {
-    if (split) return &f->product_rate_split;
+    if (lfuse__may_split(precision)) return &f->product_rate_split[precision];
     if (type == LFUSE_F16 || type == LFUSE_BF16) return &f->product_rate16[type == LFUSE_BF16];
     return type == LFUSE_F64 ? &f->product_rate64 : &f->product_rate;
 }
 
-/* Of products of this type, whose operands are split or not, and of copies. */
-static lfuse_status find(lfuse_device *dev, lfuse_type type, bool split, bool may_measure, lfuse__facts *facts)
+/* Of products of this type, FULL or of operands that are split, and of copies. */
+static lfuse_status find(lfuse_device *dev, lfuse_type type, lfuse_precision precision, bool may_measure,
+                         lfuse__facts *facts)
 {
     const bool cpu = facts->info.kind == LFUSE_DEVICE_CPU;
     const int64_t width = cpu ? CPU_WIDTH : GPU_WIDTH, elements = cpu ? cpu_elements : gpu_elements;
     const double work = 2 * (double)width * (double)width * (double)width;
-    const rate copy = { LFUSE_F32, false, 0, elements }, product = { type, split, width, 0 };
+    const rate copy = { LFUSE_F32, LFUSE_PRECISION_FULL, 0, elements }, product = { type, precision, width, 0 };
     char what[NAME_BYTES];
     double us;
 
     snprintf(what, sizeof what, "rate:copy:%" PRId64, elements);
     LFUSE__TRY(time_of(dev, what, may_measure, &copy, &us));
     if (us > 0) facts->copy_rate = 8 * (double)elements / (us * 1e-6);
-    snprintf(what, sizeof what, "rate:product:%" PRId64 ":%s", width, split ? "f32x3" : lfuse_type_name(type));
+    snprintf(what, sizeof what, "rate:product:%" PRId64 ":%s", width,
+             lfuse__may_split(precision) ? lfuse__precisions[precision].word : lfuse_type_name(type));
     LFUSE__TRY(time_of(dev, what, may_measure, &product, &us));
-    if (us > 0) *rate_of(facts, type, split) = work / (us * 1e-6);
+    if (us > 0) *rate_of(facts, type, precision) = work / (us * 1e-6);
     return LFUSE_OK;
 }
 
-/* Whether the model wants the rate of products from split operands, which a vendor's library has none of. */
-static bool asks_split(const lfuse_graph *graph, const lfuse_plan_options *options, const lfuse__facts *facts)
+/* Whether the model wants the rate of products from operands split so, which a vendor's library has none of. */
+static bool asks_split(const lfuse_graph *graph, const lfuse_plan_options *options, const lfuse__facts *facts,
+                       lfuse_precision precision)
 {
     const lfuse__matmul_desc split = { .types = { LFUSE_F32, LFUSE_F32 }, .result = LFUSE_F32,
-                                       .precision = LFUSE_PRECISION_F32X3 };
+                                       .precision = precision };
 
-    return options->provider != LFUSE_PROVIDER_VENDOR && lfuse__matmul_splits(facts, &split) &&
-           lfuse__graph_may_split(graph, options->precision);
+    return lfuse__may_split(precision) && options->provider != LFUSE_PROVIDER_VENDOR &&
+           lfuse__matmul_splits(facts, &split) && lfuse__graph_may_split(graph, options->precision, precision);
 }
 
 static bool asks(const lfuse_graph *graph, const lfuse__facts *facts, lfuse_type type)
@@ -184,6 +187,9 @@ lfuse_status lfuse__rates_for(lfuse_device *dev, const lfuse_graph *graph, const
     *facts = *lfuse__device_facts(dev);
     if (options->strassen != LFUSE_STRASSEN_AUTO) return LFUSE_OK;
     for (i = 0; i < 4; i++)
-        if (asks(graph, facts, types[i])) LFUSE__TRY(find(dev, types[i], false, may_measure, facts));
-    return asks_split(graph, options, facts) ? find(dev, LFUSE_F32, true, may_measure, facts) : LFUSE_OK;
+        if (asks(graph, facts, types[i])) LFUSE__TRY(find(dev, types[i], LFUSE_PRECISION_FULL, may_measure, facts));
+    for (i = 0; i < LFUSE__PRECISIONS; i++)
+        if (asks_split(graph, options, facts, (lfuse_precision)i))
+            LFUSE__TRY(find(dev, LFUSE_F32, (lfuse_precision)i, may_measure, facts));
+    return LFUSE_OK;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Products of f32 from split operands (common/matmul/f32x3.h) within the bound of lfuse(7), and beside products in f32:
- * one chain of fused multiply-adds over k.
+ * Products of f32 from split operands (common/matmul/emulated.h) within the bound of lfuse(7), and beside products in
+ * f32: one chain of fused multiply-adds over k.
  *
  * Errors of an element are counted in u sum |a| |b|, u being 2^-24. What splitting loses is at most 8 of that: 4, as
  * low words are not multiplied by each other, and 2 for each operand, whose low word is rounded. Tensor cores cut off 2
@@ -16,7 +16,7 @@
  * are many beside its own products, and few beside the norms.
  */
 #include "common/base/error.h"
-#include "common/matmul/mma.h"
+#include "common/matmul/emulated.h"
 #include "tests/matmul/choose.h"
 #include "tests/kernels/cases.h"
 #include "tests/kernels/classes.h"
@@ -525,7 +525,7 @@ static void keeper_open(keeper *k, const kernels *ks, problem *p, int kept)
     k->s.k.product.frozen[kept] = true;
     lfuse__matmul_candidate named = {.rows = c->rows, .columns = c->columns, .depth = c->depth,
                                      .item_rows = c->item_rows, .item_columns = c->item_columns, .slices = c->slices,
-                                     .splits_operands = true};
+                                     .words = lfuse__words_of(c->solver)};
     OK(choose_named(&ks->r->facts, p->g.extents, &named, &k->s.k));
     ck_assert_int_eq(k->s.k.product.kept, 1 + kept);
     k->program = rig_product_program(ks->r, &k->s.k, ks->what);

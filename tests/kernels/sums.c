@@ -5,7 +5,7 @@
  * for bit. Sizes of less than a segment, of some, and of a last one of a few rows.
  */
 #include "common/base/error.h"
-#include "common/matmul/mma.h"
+#include "common/matmul/emulated.h"
 #include "tests/matmul/choose.h"
 #include "tests/kernels/cases.h"
 #include "tests/kernels/classes.h"
@@ -203,7 +203,7 @@ static bool take_unit(const lfuse__facts *facts, int i, int how, const int64_t *
     lfuse__matmul_candidate t;
 
     class_of(p, units[i].how | how);
-    if (units[i].solver->splits_operands) p->s.k.product.precision = LFUSE_PRECISION_F32X3;
+    if (units[i].solver->emulation) p->s.k.product.precision = units[i].solver->emulation->precision;
     const lfuse__matmul_desc desc = {.types = {type_of(units[i].how), type_of(units[i].how)}, .column_sums = true,
                                      .precision = p->s.k.product.precision};
     if (!lfuse__pipeline_has_room(facts) || lfuse__solver_declines(units[i].solver, facts, &desc)) return false;

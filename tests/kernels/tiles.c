@@ -5,7 +5,7 @@
  * all sizes within the bound of DESIGN 11.
  */
 #include "common/base/error.h"
-#include "common/matmul/mma.h"
+#include "common/matmul/emulated.h"
 #include "tests/matmul/choose.h"
 #include "tests/kernels/cases.h"
 #include "tests/kernels/classes.h"
@@ -406,9 +406,10 @@ static bool is_of_warps(int i)
 /* The candidate of units[i] with so many parts. */
 static lfuse__matmul_candidate unit_of(int i, int parts)
 {
-    char name[LFUSE__MATMUL_CANDIDATE_NAME];
+    char name[LFUSE__MATMUL_CANDIDATE_NAME], words[12];
     lfuse__matmul_candidate t;
-    snprintf(name, sizeof name, "%s%d%s", units[i].name, parts, units[i].solver->splits_operands ? ":2" : "");
+    snprintf(words, sizeof words, ":%d", lfuse__words_of(units[i].solver));
+    snprintf(name, sizeof name, "%s%d%s", units[i].name, parts, units[i].solver->emulation ? words : "");
     ck_assert(lfuse__matmul_candidate_parse(name, &t));
     return t;
 }
@@ -580,10 +581,10 @@ static void unit_emit(lfuse__strbuf *out, const lfuse__facts *device, int i, int
 {
     const lfuse__facts own = facts_of_unit(device, i), *const facts = &own;
     const lfuse_type narrow = is_of_bytes(units[i].solver) ? LFUSE_E4M3 : i & 1 ? LFUSE_BF16 : LFUSE_F16;
-    const lfuse_type type = units[i].solver->splits_operands || units[i].solver->tf32 ? LFUSE_F32 : narrow;
-    const lfuse_precision precision = units[i].solver->splits_operands ? LFUSE_PRECISION_F32X3
-                                      : units[i].solver->tf32          ? LFUSE_PRECISION_TF32
-                                                                       : LFUSE_PRECISION_FULL;
+    const lfuse_type type = units[i].solver->emulation || units[i].solver->tf32 ? LFUSE_F32 : narrow;
+    const lfuse_precision precision = units[i].solver->emulation ? units[i].solver->emulation->precision
+                                      : units[i].solver->tf32    ? LFUSE_PRECISION_TF32
+                                                                 : LFUSE_PRECISION_FULL;
     const lfuse__matmul_desc desc = {.types = {type, type}, .result = type, .precision = precision};
     char name[LFUSE__MATMUL_CANDIDATE_NAME];
     const lfuse__matmul_candidate t = unit_of(i, parts);

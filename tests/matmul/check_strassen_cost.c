@@ -116,7 +116,7 @@ TEST(split_products)
     rig_h200();
     ck_assert_int_eq(levels_of_split(16384, 16384, true, &gain), 0);
     ck_assert(gain == 0); /* the rate is not known */
-    rig_facts.product_rate_split = 200e12;
+    rig_facts.product_rate_split[LFUSE_PRECISION_F32X3] = 200e12;
     ck_assert_int_eq(levels_of_split(4096, 4096, false, &gain), 0);
     ck_assert(gain > 0 && gain < 1);
     ck_assert_int_gt(levels_of_split(16384, 16384, false, &varying), 0);
@@ -137,7 +137,7 @@ TEST(split_products_of_an_h100)
     double gain;
 
     rig_h200();
-    rig_facts.product_rate_split = 203e12, rig_facts.copy_rate = 2.92e12;
+    rig_facts.product_rate_split[LFUSE_PRECISION_F32X3] = 203e12, rig_facts.copy_rate = 2.92e12;
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         const lfuse__matmul_desc p = { .types = { LFUSE_F32, LFUSE_F32 }, .result = LFUSE_F32,
                                        .low = { all[i].m, all[i].n, all[i].k, 1 }, .frozen[1] = all[i].frozen,
@@ -153,7 +153,7 @@ TEST(split_products_of_short_sums)
     double gain;
 
     rig_h200();
-    rig_facts.product_rate_split = 20e12;
+    rig_facts.product_rate_split[LFUSE_PRECISION_F32X3] = 20e12;
     ck_assert_int_eq(levels_of_split(16384, 1024, true, &gain), 2);
     ck_assert_int_eq(levels_of_split(16384, 1020, true, &gain), 1);
     ck_assert_int_eq(levels_of_split(16384, 510, true, &gain), 0);
@@ -166,7 +166,7 @@ TEST(splitting)
                              .precision = LFUSE_PRECISION_F32X3 };
 
     rig_h200();
-    rig_facts.product_rate_split = 200e12;
+    rig_facts.product_rate_split[LFUSE_PRECISION_F32X3] = 200e12;
     for (int levels = 0; levels < 2; levels++) {
         p.precision = LFUSE_PRECISION_F32X3, p.frozen[0] = false;
         double varying = lfuse__strassen_time(&rig_facts, &p, levels);
@@ -187,7 +187,7 @@ TEST(room)
     double gain;
 
     rig_h200();
-    rig_facts.product_rate_split = 200e12;
+    rig_facts.product_rate_split[LFUSE_PRECISION_F32X3] = 200e12;
     ck_assert_int_eq(levels_of_split(32768, 32768, true, &gain), 2);
     rig_facts.info.memory_bytes = UINT64_C(80) << 30;
     ck_assert_int_eq(levels_of_split(32768, 32768, true, &gain), 1);

@@ -426,7 +426,7 @@ TEST(split_operands_where_they_pay)
         const int n = lfuse__matmul_candidates(&facts, extents, &c, listed);
         ck_assert_int_gt(n, 0);
         for (int k = 0; k < n; k++)
-            ck_assert(devices[i].by_warps || !listed[k].splits_operands || listed[k].item_rows == 2 /* warpgroups' */);
+            ck_assert(devices[i].by_warps || !listed[k].words || listed[k].item_rows == 2 /* warpgroups' */);
         ck_assert(lfuse__matmul_candidate_parse("128x128x16:8x16:1:0:2", &named));
         OK(choose_named(&facts, extents, &named, &c));
         ck_assert_ptr_eq(c.product.solver, &lfuse__f32x3_mma);
@@ -476,7 +476,7 @@ TEST(frozen_operands_of_others)
     c.product.precision = LFUSE_PRECISION_F32X3, c.product.frozen[1] = true;
     const int count = lfuse__matmul_classes(&facts, (int64_t[]){1, 1, 1}, (int64_t[]){9999, 9999, 9999}, &c, all);
     for (int i = 0; i < count; i++)
-        ck_assert_int_eq(all[i].product.kept, all[i].product.solver->splits_operands ? 1 + LFUSE__PRODUCT_B : 0);
+        ck_assert_int_eq(all[i].product.kept, all[i].product.solver->emulation ? 1 + LFUSE__PRODUCT_B : 0);
 }
 
 /* Where groups have little local memory, tiles are small, and two groups share a unit. */

@@ -51,13 +51,13 @@ void lfuse__body_cache_clear(lfuse__body_cache *cache)
     pthread_mutex_destroy(&cache->lock);
 }
 
-bool lfuse__graph_may_split(const lfuse_graph *graph, lfuse_precision precision)
+bool lfuse__graph_may_split(const lfuse_graph *graph, lfuse_precision precision, lfuse_precision split)
 {
     for (int i = 0; i < graph->nnodes; i++) {
         const lfuse__node *n = &graph->nodes[i];
         const lfuse_precision own = (lfuse_precision)n->op;
         if (n->kind != LFUSE__MATMUL || n->list || graph->nodes[n->in[0]].type != LFUSE_F32) continue;
-        if ((own == LFUSE_PRECISION_FULL ? precision : own) == LFUSE_PRECISION_F32X3) return true;
+        if ((own == LFUSE_PRECISION_FULL ? precision : own) == split) return true;
     }
     return false;
 }
@@ -86,6 +86,15 @@ static lfuse_status effort_of(lfuse_device *dev, const lfuse_graph *graph, lfuse
     return LFUSE_OK;
 }
 
+static void add_rates(lfuse__strbuf *key, const lfuse__facts *facts)
+{
+    lfuse__strbuf_format(key, "%a %a %a %a %a", facts->product_rate, facts->product_rate64, facts->product_rate16[0],
+                         facts->product_rate16[1], facts->copy_rate);
+    for (int i = 0; i < LFUSE__PRECISIONS; i++)
+        if (lfuse__may_split((lfuse_precision)i)) lfuse__strbuf_format(key, " %a", facts->product_rate_split[i]);
+    lfuse__strbuf_format(key, "\n");
+}
+
 /* What a model decided by is part of the key: it may be known better the next time. */
 static lfuse_status make_key(const lfuse_graph *graph, const lfuse_plan_options *options, const lfuse__facts *facts,
                              lfuse__strbuf *key)
@@ -94,9 +103,7 @@ static lfuse_status make_key(const lfuse_graph *graph, const lfuse_plan_options 
                          options->exact != 0, (int)options->transport, (int)options->provider, (int)options->strassen,
                          (int)options->effort, (int)options->precision);
     if (options->strassen == LFUSE_STRASSEN_AUTO)
-        lfuse__strbuf_format(key, "%a %a %a %a %a %a\n", facts->product_rate, facts->product_rate64,
-                             facts->product_rate16[0], facts->product_rate16[1], facts->product_rate_split,
-                             facts->copy_rate);
+        add_rates(key, facts);
     lfuse__graph_print(graph, key);
     return lfuse__strbuf_check(key);
 }

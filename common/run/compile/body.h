@@ -8,8 +8,8 @@
 
 /* Returns whether the graph has products of operands of this type; LFUSE_TYPE_NONE: of any type. */
 bool lfuse__graph_multiplies(const lfuse_graph *graph, lfuse_type type);
-/* Returns whether the operands of some product may be split; `precision`: of products that ask for none. */
-bool lfuse__graph_may_split(const lfuse_graph *graph, lfuse_precision precision);
+/* Returns whether operands of some product may be split by `split`; `precision`: of products that ask for none. */
+bool lfuse__graph_may_split(const lfuse_graph *graph, lfuse_precision precision, lfuse_precision split);
 /* Returns the plan body of the entry. */
 const lfuse__plan_body *lfuse__body_plan(const lfuse__body_entry *entry);
 /*

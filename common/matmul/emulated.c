@@ -1,21 +1,51 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What solvers share that make products of f32 from products of f16: the launch that splits operands, and sizes. */
+/* What solvers of emulated products share: the emulations, the launch that splits operands, and sizes. */
 #include "common/base/costs.h"
 #include "common/base/error.h"
-#include "common/matmul/f32x3.h"
+#include "common/matmul/emulated.h"
 #include "common/matmul/provider.h"
 
-#include "common/kernels/text/gemm_f32x3_unscaled.k.h"
-#include "common/kernels/text/gemm_split_f16.k.h"
-#include "common/kernels/text/gemm_split_f16_load.k.h"
-#include "common/kernels/text/gemm_split_f16_operand.k.h"
+#include "common/kernels/text/gemm_emulated_unscaled.k.h"
+#include "common/kernels/text/gemm_split_words.k.h"
+#include "common/kernels/text/gemm_split_words_load.k.h"
+#include "common/kernels/text/gemm_split_words_operand.k.h"
 
 enum {
-    FACTOR = LFUSE__F32X3_FACTOR,
+    FACTOR = LFUSE__EMULATED_FACTOR,
     NOT_FINITE = 1 << 20,          /* the factor of a row or a column that is not split */
-    SPLITTERS = 512,               /* work-items of a group that splits */
-    WORDS_BYTES = 2 * 2            /* of the two words of an element */
+    SPLITTERS = 512                /* work-items of a group that splits */
 };
+
+/* ---- the emulations ---- */
+
+/*
+ * "Recovering single precision accuracy from Tensor Cores", Ootomo and Yokota, 2022. The product of low words is of the
+ * size of what sums round away.
+ */
+const lfuse__emulation lfuse__emulation_f16x3 = {
+    .precision = LFUSE_PRECISION_F32X3, .word = "f16", .words = 2, .largest = 13, .least_k = 256,
+    .products = 3, .product = {{1, 0}, {0, 1}, {0, 0}},
+};
+
+static const lfuse__emulation *const emulations[] = {&lfuse__emulation_f16x3};
+
+const lfuse__emulation *lfuse__emulation_of(lfuse_precision precision)
+{
+    for (size_t i = 0; i < sizeof emulations / sizeof *emulations; i++)
+        if (emulations[i]->precision == precision) return emulations[i];
+    return NULL;
+}
+
+/* Returns the bytes of all words of an element. */
+static int words_bytes(const lfuse__product_class *p)
+{
+    return lfuse__words_of(p->solver) * LFUSE__EMULATED_WORD;
+}
+
+int lfuse__emulated_word_at(const lfuse__product_class *p, int operand, int word)
+{
+    return lfuse__mma_k_tile_bytes(p, operand) / lfuse__words_of(p->solver) * word;
+}
 
 /* ---- the texts ---- */
 
@@ -31,10 +61,10 @@ static lfuse__expr first_of(const lfuse__tiles *t, int operand)
 /* Whether the launch of the class's phase splits the operand. */
 static bool splits(const lfuse__product_class *p, int operand)
 {
-    return p->phase != LFUSE__F32X3_PRODUCT && lfuse__is_kept(p, operand) == (p->phase == LFUSE__F32X3_KEEP);
+    return p->phase != LFUSE__EMULATED_PRODUCT && lfuse__is_kept(p, operand) == (p->phase == LFUSE__EMULATED_KEEP);
 }
 
-lfuse__expr lfuse__f32x3_tiles(const lfuse__tiles *t, int operand)
+lfuse__expr lfuse__emulated_tiles(const lfuse__tiles *t, int operand)
 {
     const char *tiles = operand == LFUSE__PRODUCT_A ? "tiles_down" : "tiles_across";
 
@@ -53,7 +83,7 @@ static lfuse__expr split_first(const lfuse__tiles *t)
 }
 
 /* A is in front of B. */
-lfuse__expr lfuse__f32x3_factors(const lfuse__tiles *t, int operand)
+lfuse__expr lfuse__emulated_factors(const lfuse__tiles *t, int operand)
 {
     const lfuse__product_class *p = t->p;
     const lfuse__expr first = split_first(t);
@@ -63,7 +93,8 @@ lfuse__expr lfuse__f32x3_factors(const lfuse__tiles *t, int operand)
     if (operand == LFUSE__PRODUCT_A || lfuse__is_kept(p, LFUSE__PRODUCT_A))
         return lfuse__expression("(%s)", first.text);
     return lfuse__expression("(%s + %s * %d * (%d + (u64)k_tiles * %d))", first.text,
-                             lfuse__f32x3_tiles(t, LFUSE__PRODUCT_A).text, p->rows, FACTOR, p->depth * WORDS_BYTES);
+                             lfuse__emulated_tiles(t, LFUSE__PRODUCT_A).text, p->rows, FACTOR,
+                             p->depth * words_bytes(p));
 }
 
 static void put_load(const void *context, int operand, int indent)
@@ -71,7 +102,7 @@ static void put_load(const void *context, int operand, int indent)
     const lfuse__tiles *t = context;
     const lfuse__parameter parameters[] = {{"K_CONTIGUOUS", .number = lfuse__is_k_contiguous(t->p, operand)}, {NULL}};
 
-    lfuse__put_text(t->t.out, indent, lfuse__text_gemm_split_f16_load, parameters, NULL, NULL);
+    lfuse__put_text(t->t.out, indent, lfuse__text_gemm_split_words_load, parameters, NULL, NULL);
 }
 
 /*
@@ -94,7 +125,7 @@ static void put_split(const void *context, int operand, int indent)
     const bool a = operand == LFUSE__PRODUCT_A;
     const lfuse__expr first = first_of(t, operand);
     const lfuse__expr aligned = lfuse__expression("W(%d) >> %d & 1", t->l.own + LFUSE__TILES_VECTORS, operand);
-    const lfuse__expr factors = lfuse__f32x3_factors(t, operand), all = lfuse__f32x3_tiles(t, operand);
+    const lfuse__expr factors = lfuse__emulated_factors(t, operand), all = lfuse__emulated_tiles(t, operand);
     const int chunks = t->p->depth / 8; /* of a line along k */
     const bool strided = a && t->p->column_sums;
     const lfuse__expr row = strided ? lfuse__pipeline_row(t->p, lfuse__pipeline_first_row(t->p).text, "in_tile")
@@ -106,18 +137,21 @@ static void put_split(const void *context, int operand, int indent)
         {"WIDTH", .number = lfuse__tile_width(t->p, operand)}, {"BAND", .number = band(t->p, operand)},
         {"FACTORS", .word = factors.text}, {"TILES", .word = a ? "tiles_down" : "tiles_across"},
         {"ALL", .word = all.text}, {"BATCHED", .number = t->p->batched}, {"NOT_FINITE", .number = NOT_FINITE},
-        {"STRIDED", .number = strided}, {"ROW_OF_TILE", .word = row.text}, {NULL},
+        {"STRIDED", .number = strided}, {"ROW_OF_TILE", .word = row.text},
+        {"ALL_WORDS", .number = words_bytes(t->p)}, {"EACH", .number = lfuse__words_of(t->p->solver)},
+        {"WORD", .word = t->p->solver->emulation->word}, {"LARGEST", .number = t->p->solver->emulation->largest},
+        {NULL},
     };
 
-    lfuse__put_text(t->t.out, indent, lfuse__text_gemm_split_f16_operand, parameters, places[operand], t);
+    lfuse__put_text(t->t.out, indent, lfuse__text_gemm_split_words_operand, parameters, places[operand], t);
 }
 
-void lfuse__f32x3_put_split(const lfuse__tiles *t, const char *name)
+void lfuse__emulated_put_split(const lfuse__tiles *t, const char *name)
 {
     static const lfuse__text_place places[] = {
         {"SPLIT_A", put_split, LFUSE__PRODUCT_A}, {"SPLIT_B", put_split, LFUSE__PRODUCT_B}, {NULL, NULL, 0},
     };
-    const lfuse__expr all = lfuse__f32x3_tiles(t, LFUSE__PRODUCT_A);
+    const lfuse__expr all = lfuse__emulated_tiles(t, LFUSE__PRODUCT_A);
     const lfuse__parameter own[] = {
         {"ITEMS", .number = SPLITTERS}, {"DEPTH", .number = t->p->depth},
         {"SPLITS_A", .number = splits(t->p, LFUSE__PRODUCT_A)},
@@ -125,10 +159,10 @@ void lfuse__f32x3_put_split(const lfuse__tiles *t, const char *name)
         {"ALL_A", .word = all.text}, {"BANDS_A", .number = t->p->rows / band(t->p, LFUSE__PRODUCT_A)}, {NULL},
     };
 
-    lfuse__mma_put_text(t, 0, name, lfuse__text_gemm_split_f16, own, places);
+    lfuse__mma_put_text(t, 0, name, lfuse__text_gemm_split_words, own, places);
 }
 
-void lfuse__f32x3_put_unscaled(const void *context, int which, int indent)
+void lfuse__emulated_put_unscaled(const void *context, int which, int indent)
 {
     const lfuse__tiles *t = context;
     const lfuse__expr a = first_of(t, LFUSE__PRODUCT_A), b = first_of(t, LFUSE__PRODUCT_B);
@@ -150,7 +184,7 @@ void lfuse__f32x3_put_unscaled(const void *context, int which, int indent)
     };
 
     (void)which;
-    lfuse__put_text(t->t.out, indent, lfuse__text_gemm_f32x3_unscaled, parameters, NULL, NULL);
+    lfuse__put_text(t->t.out, indent, lfuse__text_gemm_emulated_unscaled, parameters, NULL, NULL);
 }
 
 /* ---- sizes ---- */
@@ -164,10 +198,10 @@ static uint64_t split_bytes(const lfuse__product_class *p, const lfuse__facts *f
     lfuse__tiles_cut(p, facts, g, &cut);
     const uint64_t tiles = (uint64_t)(operand == LFUSE__PRODUCT_A ? cut.down : cut.across) * (uint64_t)cut.matrices;
     return tiles * (uint64_t)lfuse__tile_width(p, operand) *
-           (FACTOR + (uint64_t)cut.k_tiles * (uint64_t)p->depth * WORDS_BYTES);
+           (FACTOR + (uint64_t)cut.k_tiles * (uint64_t)(p->depth * words_bytes(p)));
 }
 
-uint64_t lfuse__f32x3_workspace(const lfuse__kernel_class *c, const lfuse__facts *facts, const lfuse__geometry *g)
+uint64_t lfuse__emulated_workspace(const lfuse__kernel_class *c, const lfuse__facts *facts, const lfuse__geometry *g)
 {
     uint64_t bytes = lfuse__tiles_workspace(c, facts, g); /* of column sums */
 
@@ -176,7 +210,7 @@ uint64_t lfuse__f32x3_workspace(const lfuse__kernel_class *c, const lfuse__facts
     return bytes;
 }
 
-uint64_t lfuse__f32x3_kept(const lfuse__kernel_class *c, const lfuse__facts *facts, const lfuse__geometry *g)
+uint64_t lfuse__emulated_kept(const lfuse__kernel_class *c, const lfuse__facts *facts, const lfuse__geometry *g)
 {
     return split_bytes(&c->product, facts, g, c->product.kept - 1);
 }
@@ -187,14 +221,14 @@ static uint64_t bands(const lfuse__product_class *p, int operand, uint64_t tiles
     return splits(p, operand) ? tiles * (uint64_t)(lfuse__tile_width(p, operand) / band(p, operand)) : 0;
 }
 
-lfuse_status lfuse__f32x3_pack(const lfuse__kernel_class *c, const lfuse__facts *facts, const lfuse__geometry *g,
+lfuse_status lfuse__emulated_pack(const lfuse__kernel_class *c, const lfuse__facts *facts, const lfuse__geometry *g,
                                lfuse__packed *packed)
 {
     const lfuse__product_class *p = &c->product;
     lfuse__product_layout l;
 
     LFUSE__TRY(lfuse__tiles_pack(c, facts, g, packed));
-    if (p->phase == LFUSE__F32X3_PRODUCT) return LFUSE_OK;
+    if (p->phase == LFUSE__EMULATED_PRODUCT) return LFUSE_OK;
     lfuse__product_layout_make(c, &l);
     const uint64_t each = bands(p, LFUSE__PRODUCT_A, packed->words[l.own + LFUSE__TILES_DOWN]) +
                           bands(p, LFUSE__PRODUCT_B, packed->words[l.own + LFUSE__TILES_ACROSS]);
@@ -202,7 +236,8 @@ lfuse_status lfuse__f32x3_pack(const lfuse__kernel_class *c, const lfuse__facts 
 }
 
 /* Operands are read and their words are stored, at the rate of memory, in a launch of their own. */
-bool lfuse__f32x3_cost(const lfuse__product_class *p, const lfuse__facts *facts, const int64_t *extents, lfuse__cut *c)
+bool lfuse__emulated_cost(const lfuse__product_class *p, const lfuse__facts *facts, const int64_t *extents,
+                          lfuse__cut *c)
 {
     const lfuse__tiles_costs costs = lfuse__costs_of(facts).tiles;
     double wide = 0, bytes;
@@ -210,30 +245,31 @@ bool lfuse__f32x3_cost(const lfuse__product_class *p, const lfuse__facts *facts,
     if (!lfuse__tile_cost(p, facts, extents, c)) return false;
     for (int i = 0; i < LFUSE__PRODUCT_SUM; i++)
         if (!lfuse__is_kept(p, i)) wide += (double)extents[i];
-    bytes = (double)c->matrices * wide * (double)extents[2] * LFUSE__F32X3_BYTES;
+    bytes = (double)c->matrices * wide * (double)extents[2] * lfuse__emulation_bytes(p->solver->emulation);
     c->time += costs.start + bytes / costs.bytes / (double)lfuse__units(facts);
     return true;
 }
 
 /* ---- conditions ---- */
 
-const char *lfuse__f32x3_declines(const lfuse__matmul_desc *desc)
+const char *lfuse__emulated_declines(const lfuse__matmul_desc *desc)
 {
+    const lfuse__emulation *e = lfuse__emulation_of(desc->precision);
+
     if (desc->types[0] != LFUSE_F32 || desc->types[1] != LFUSE_F32) return "it splits operands of f32";
     if (desc->list) return "it takes no lists";
-    if (desc->high.m && desc->high.k < LFUSE__F32X3_LEAST_K) return "its sums are to be longer";
+    if (desc->high.m && desc->high.k < e->least_k) return "its sums are to be longer";
     return desc->prologue ? "its operands have to lie in memory" : NULL;
 }
 
 /* Parts of k would lie in the workspace as well: nobody has measured them. */
-bool lfuse__f32x3_serves(const lfuse__product_class *p, const int64_t *least, const int64_t *most)
+bool lfuse__emulated_serves(const lfuse__product_class *p, const int64_t *least, const int64_t *most)
 {
     return !p->split && lfuse__tile_serves(p, least, most);
 }
 
 /* Sizes of a run, where the planner has known bounds alone. */
-bool lfuse__f32x3_suits(const lfuse__product_class *p, const int64_t *extents)
+bool lfuse__emulated_suits(const lfuse__product_class *p, const int64_t *extents)
 {
-    (void)p;
-    return extents[2] >= LFUSE__F32X3_LEAST_K;
+    return extents[2] >= p->solver->emulation->least_k;
 }
