@@ -11,6 +11,7 @@
 #include "bench/data.h"
 #include "bench/timer.h"
 #include "common/base/error.h"
+#include "common/base/precision.h"
 
 /* A plan of the fixture's graph with one instance for each buffer set. */
 typedef struct planned {
@@ -251,7 +252,7 @@ lfuse_status fixture_plan(const fixture *f, const lfuse_graph *graph, const lfus
 {
     lfuse_plan_options settled = {.precision = LFUSE_PRECISION_FULL};
     if (options) settled = *options;
-    if (f->precision == LFUSE_PRECISION_F32X3) settled.precision = f->precision;
+    if (lfuse__may_split(f->precision)) settled.precision = f->precision;
     return lfuse_plan_create(f->d->dev, graph, &settled, plan);
 }
 

@@ -47,7 +47,7 @@ struct fixture {
     bool judged; /* truth and bound of every output are there */
     bool whole;  /* the leading axis is not one of independent rows: verified as one piece */
     bench_activation activation; /* of one product with an epilogue */
-    lfuse_precision precision; /* of one product (bench/gemm_check.h); F32X3: plans may split all products */
+    lfuse_precision precision; /* of one product (bench/gemm_check.h); plans may split all products */
     int levels, judged_levels; /* of Strassen's products in the variant to be verified; that truth and bound are for */
     lfuse_status (*verify)(fixture *f, bench_variant *v); /* instead of what verify.c does; NULL: that */
     void *truth;      /* what `verify` keeps for the next variant; freed by destroy_truth(truth) */
@@ -83,7 +83,7 @@ void fixture_bind_scalars(const fixture *f, lfuse_binding *bindings, int count);
 /* Bytes of one set, scratch aside. */
 double fixture_bytes(const fixture *f);
 
-/* Plans a graph of the problem with the options (NULL: none), and with F32X3 where the problem has it. */
+/* Plans a graph of the problem with the options (NULL: none), and with the problem's precision where that splits. */
 lfuse_status fixture_plan(const fixture *f, const lfuse_graph *graph, const lfuse_plan_options *options,
                           lfuse_plan **plan);
 /* Adds the graph, planned with `options`, as a variant: made, verified, ready to be timed. */

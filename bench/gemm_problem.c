@@ -6,6 +6,7 @@
 
 #include "bench/gemm_check.h"
 #include "common/base/error.h"
+#include "common/base/precision.h"
 #include "common/graph/op.h"
 
 enum { MOST_EXTENT = 1 << 24, MOST_BATCH = 1 << 16 };
@@ -52,10 +53,11 @@ static bool take_type(const char *word, lfuse_type *type)
 
 static bool take_precision(const char *word, lfuse_precision *precision)
 {
-    if (*precision != LFUSE_PRECISION_FULL) return false;
-    if (!strcmp(word, "tf32")) *precision = LFUSE_PRECISION_TF32;
-    if (!strcmp(word, "f32x3")) *precision = LFUSE_PRECISION_F32X3;
-    return *precision != LFUSE_PRECISION_FULL;
+    lfuse_precision found;
+    if (*precision != LFUSE_PRECISION_FULL || !lfuse__precision_find(word, &found) || !lfuse__is_of_f32(found))
+        return false;
+    *precision = found;
+    return true;
 }
 
 static bool take_flag(const char *word, const char *name, bool *flag)
@@ -98,14 +100,14 @@ lfuse_status gemm_problem_parse(const char *text, gemm_problem *p)
     const double each = fmax((double)p->m * (double)p->n, fmax((double)p->m * (double)p->k,
                                                                (double)p->k * (double)p->n));
     if (!taken || each * (double)gemm_problem_count(p) > most_elements)
-        return lfuse__error(LFUSE_ERR_INVALID, "%s: expected gemm:<m>x<n>x<k>[:TYPE][:to=TYPE][:tf32|f32x3]"
+        return lfuse__error(LFUSE_ERR_INVALID, "%s: expected gemm:<m>x<n>x<k>[:TYPE][:to=TYPE][:tf32|f32x3|bf16x6]"
                             "[:nt|tn|tt][:b<count>|frozen][:gelu|gelu_tanh]", text);
     if (p->type == LFUSE_TYPE_NONE) p->type = LFUSE_F32;
     /* Few sums of numbers of 8 bits fit into 8 bits. */
     if (p->to == LFUSE_TYPE_NONE) p->to = lfuse_type_size(p->type) == 1 ? LFUSE_F32 : p->type;
     if (p->precision != LFUSE_PRECISION_FULL && p->type != LFUSE_F32)
         return lfuse__error(LFUSE_ERR_INVALID, "%s: %s is of f32 operands", text,
-                            p->precision == LFUSE_PRECISION_TF32 ? "tf32" : "f32x3");
+                            lfuse__precisions[p->precision].word);
     return LFUSE_OK;
 }
 

@@ -3,7 +3,7 @@
  * The problems of suite gemm: gemm:<m>x<n>x<k>, with suffixes in any order: the type; whether the operands are stored
  * transposed (nt: the right one, tn: the left one, tt: both); b<count>: so many products of one shape in one batch;
  * to=TYPE: that of the result and the bias, which of e4m3 and e5m2 is f32 otherwise; tf32: f32 operands rounded to it,
- * where the device has that; f32x3: f32 operands that may be split (LFUSE_PRECISION_F32X3); frozen: the right operand
+ * where the device has that; f32x3, bf16x6: f32 operands that may be split so; frozen: the right operand
  * is (lfuse_frozen), not of a batch; gelu, gelu_tanh: that is the activation of the epilogue, and not relu.
  */
 #ifndef BENCH_GEMM_PROBLEM_H
@@ -15,7 +15,7 @@ typedef struct gemm_problem {
     int64_t m, n, k, batch; /* batch 0: two matrices, no batch axis */
     bool turn_a, turn_b;    /* stored [k, m], [n, k] */
     lfuse_type type, to; /* of the operands, of the result */
-    lfuse_precision precision; /* FULL, TF32 or F32X3 */
+    lfuse_precision precision; /* FULL or of f32 */
     bool frozen;
     bench_activation activation; /* of the epilogue */
 } gemm_problem;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * dense:L<layers>:H<width>:B<batch>[:TYPE|f32x3]: a dense network, layers of linear, bias and relu; f32x3: of f32, by
- * plans that may split the operands of products (LFUSE_PRECISION_F32X3).
+ * dense:L<layers>:H<width>:B<batch>[:TYPE|f32x3|bf16x6]: a dense network, layers of linear, bias and relu; f32x3,
+ * bf16x6: of f32, by plans that may split the operands of products so.
  *   unfused  three launches a layer: product, bias, relu
  *   fused    what the planner makes of it, launched step by step
  *   replay   the same as one native graph, or as a recorded list of launches where the device has none
  *   native   fused with the library's own kernels, where the device has them
  *   strassen1, strassen2   fused, each product by so many levels of Strassen's algorithm
  *   auto     so many as the planner takes for the fastest, up to two
- *   vendor   bare calls of the vendor's library, by the backend's own means; in f32 for f32x3
+ *   vendor   bare calls of the vendor's library, by the backend's own means; in f32 for f32x3 and bf16x6
  * All sides run the fastest of their algorithms, timed once when they are made. f16 and bf16 are what tensors hold:
  * products are summed in f32. What declines the type or the sizes is left out with its own words.
  */
@@ -20,6 +20,7 @@
 #include "bench/native.h"
 #include "bench/network_check.h"
 #include "common/base/error.h"
+#include "common/base/precision.h"
 
 enum { MOST_LAYERS = 16, MOST_SETS = 8 };
 
@@ -27,7 +28,7 @@ typedef struct dense {
     int layers;
     int64_t width, batch;
     lfuse_type type;
-    lfuse_precision precision; /* of plans: FULL or F32X3 */
+    lfuse_precision precision; /* of plans: FULL or one that splits */
 } dense;
 
 static lfuse_status parse(const char *problem, dense *p)
@@ -37,14 +38,15 @@ static lfuse_status parse(const char *problem, dense *p)
     int fields = sscanf(problem, "dense:L%d:H%lld:B%lld:%7[a-z0-9]%c", &p->layers, &width, &batch, type, &rest);
     p->width = width;
     p->batch = batch;
-    p->precision = strcmp(type, "f32x3") ? LFUSE_PRECISION_FULL : LFUSE_PRECISION_F32X3;
-    p->type = p->precision == LFUSE_PRECISION_F32X3 ? LFUSE_F32 : LFUSE_TYPE_NONE;
+    if (!lfuse__precision_find(type, &p->precision) || !lfuse__may_split(p->precision))
+        p->precision = LFUSE_PRECISION_FULL;
+    p->type = lfuse__may_split(p->precision) ? LFUSE_F32 : LFUSE_TYPE_NONE;
     for (int t = LFUSE_F32; t <= LFUSE_F64; t++)
         if (!strcmp(type, lfuse_type_name((lfuse_type)t))) p->type = (lfuse_type)t;
     if (fields < 3 || fields > 4 || p->layers < 1 || p->layers > MOST_LAYERS || width < 1 || batch < 1 ||
         p->type == LFUSE_TYPE_NONE)
-        return lfuse__error(LFUSE_ERR_INVALID, "%s: expected dense:L<1-%d>:H<width>:B<batch>[:TYPE|f32x3]", problem,
-                            MOST_LAYERS);
+        return lfuse__error(LFUSE_ERR_INVALID, "%s: expected dense:L<1-%d>:H<width>:B<batch>[:TYPE|f32x3|bf16x6]",
+                            problem, MOST_LAYERS);
     return LFUSE_OK;
 }
 
@@ -220,7 +222,7 @@ static lfuse_status prepare(bench_device *d, const char *problem, bench_case *c)
     for (int i = 0; i < c->nvariants; i++) {
         c->variants[i].bytes = fixture_bytes(f);
         c->variants[i].flops = 2.0 * p.layers * (double)p.batch * (double)p.width * (double)p.width;
-        c->variants[i].operands = p.precision == LFUSE_PRECISION_F32X3 ? LFUSE_TYPE_NONE : p.type;
+        c->variants[i].operands = lfuse__may_split(p.precision) ? LFUSE_TYPE_NONE : p.type;
     }
     return LFUSE_OK;
 }

@@ -7,7 +7,7 @@
  *                                       blocks of layernorm, attention by products and softmax, residual, layernorm,
  *                                       linear, gelu, linear, residual (bench/step_block.c); mean square
  *   train:layer:H<width>:B<batch>       of one layer the gradients of weights and bias, and their steps
- * each with the suffix :f32x3 by plans that may split the operands of products (LFUSE_PRECISION_F32X3).
+ * each with the suffix :f32x3 or :bf16x6 by plans that may split the operands of products so.
  * Variants:
  *   unfused   a kernel for each function and product, launched step by step
  *   fused     what the planner makes of it, launched step by step
@@ -28,6 +28,7 @@
 #include "bench/step_graph.h"
 #include "bench/step_truth.h"
 #include "common/base/error.h"
+#include "common/base/precision.h"
 
 enum { MOST_PARAMETERS = 2 * BENCH_STEP_LAYERS + BENCH_BLOCK_PARAMETERS * BENCH_MOST_BLOCKS, MOST_SETS = 8 };
 enum { CLASSES = 10 };
@@ -40,7 +41,7 @@ typedef struct train {
     train_kind kind;
     bench_chain chain;
     bench_blocks blocks;
-    lfuse_precision precision; /* of plans: FULL or F32X3 */
+    lfuse_precision precision; /* of plans: FULL or one that splits */
     double parameters, multiplications; /* of a step */
 } train;
 
@@ -107,11 +108,12 @@ static void count_blocks(train *p)
 /* Takes the suffix from the problem's words. */
 static lfuse_precision take_precision(char *words)
 {
-    static const char suffix[] = ":f32x3";
-    const size_t length = strlen(words), own = strlen(suffix);
-    if (length < own || strcmp(words + length - own, suffix)) return LFUSE_PRECISION_FULL;
-    words[length - own] = 0;
-    return LFUSE_PRECISION_F32X3;
+    char *suffix = strrchr(words, ':');
+    lfuse_precision precision;
+    if (!suffix || !lfuse__precision_find(suffix + 1, &precision) || !lfuse__may_split(precision))
+        return LFUSE_PRECISION_FULL;
+    *suffix = 0;
+    return precision;
 }
 
 static lfuse_status parse(const char *problem, train *p)
@@ -125,7 +127,7 @@ static lfuse_status parse(const char *problem, train *p)
     } else if (!parse_chain(words, p) && !parse_transformer(words, p))
         return lfuse__error(LFUSE_ERR_INVALID, "%s: expected train:L<1-%d>:H<width>:B<batch>, train:layer:H<width>:"
                             "B<batch>, train:digits or train:transformer:D<width>:H<heads>:L<1-%d>:T<tokens>:B<batch>, "
-                            "each with :f32x3 or without",
+                            "each with :f32x3, :bf16x6 or neither",
                             problem, BENCH_STEP_LAYERS, BENCH_MOST_BLOCKS);
     if (p->kind == TRAIN_TRANSFORMER) count_blocks(p);
     else count_chain(p);
@@ -430,7 +432,7 @@ static lfuse_status prepare(bench_device *d, const char *problem, bench_case *c)
     for (int i = 0; i < c->nvariants; i++) {
         c->variants[i].bytes = bytes_of(f, &p);
         c->variants[i].flops = 2 * p.multiplications;
-        c->variants[i].operands = p.precision == LFUSE_PRECISION_F32X3 ? LFUSE_TYPE_NONE : LFUSE_F32;
+        c->variants[i].operands = lfuse__may_split(p.precision) ? LFUSE_TYPE_NONE : LFUSE_F32;
     }
     return LFUSE_OK;
 }

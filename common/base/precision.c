@@ -10,6 +10,7 @@ const lfuse__precision lfuse__precisions[LFUSE__PRECISIONS] = {
     [LFUSE_PRECISION_F16] = { "f16", "matmul", false, false },
     [LFUSE_PRECISION_BF16] = { "bf16", "matmul", false, false },
     [LFUSE_PRECISION_F32X3] = { "f32x3", "matmul_f32x3", true, true },
+    [LFUSE_PRECISION_BF16X6] = { "bf16x6", "matmul_bf16x6", true, true },
 };
 
 bool lfuse__precision_find(const char *word, lfuse_precision *precision)

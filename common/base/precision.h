@@ -10,7 +10,7 @@
 
 #include "libfuse/types.h"
 
-enum { LFUSE__PRECISIONS = LFUSE_PRECISION_F32X3 + 1 };
+enum { LFUSE__PRECISIONS = LFUSE_PRECISION_BF16X6 + 1 };
 
 typedef struct lfuse__precision {
     const char *word;    /* what the environment, plans' texts and problems of the benchmark call it */
@@ -48,7 +48,7 @@ static inline bool lfuse__is_of_plans(int precision)
 /* Sets *precision to the one that is called `word`; returns false where there is none, and leaves it. */
 bool lfuse__precision_find(const char *word, lfuse_precision *precision);
 
-/* The words of the precisions that a plan can have: "f32 or f32x3". */
+/* The words of the precisions that a plan can have: "f32, f32x3 or bf16x6". */
 typedef struct lfuse__precision_words {
     char text[64];
 } lfuse__precision_words;

@@ -27,7 +27,18 @@ const lfuse__emulation lfuse__emulation_f16x3 = {
     .products = 3, .product = {{1, 0}, {0, 1}, {0, 0}},
 };
 
-static const lfuse__emulation *const emulations[] = {&lfuse__emulation_f16x3};
+/*
+ * Three words have the 24 bits of f32, and its exponents: scaling is for elements whose last word would be below the
+ * smallest numbers. However large a row of the other operand is, no sum of rows that have been scaled overflows. The
+ * three products that are left out are together at most 2^-24 of |a| |b|, as one rounding to f32 is, and on average
+ * much less: with nine nothing would be seen of them behind the roundings of sums, for half as much work again.
+ */
+const lfuse__emulation lfuse__emulation_bf16x6 = {
+    .precision = LFUSE_PRECISION_BF16X6, .word = "bf16", .words = 3, .largest = -32, .rises = true, .least_k = 256,
+    .products = 6, .product = {{2, 0}, {1, 1}, {0, 2}, {1, 0}, {0, 1}, {0, 0}},
+};
+
+static const lfuse__emulation *const emulations[] = {&lfuse__emulation_f16x3, &lfuse__emulation_bf16x6};
 
 const lfuse__emulation *lfuse__emulation_of(lfuse_precision precision)
 {
@@ -130,6 +141,9 @@ static void put_split(const void *context, int operand, int indent)
     const bool strided = a && t->p->column_sums;
     const lfuse__expr row = strided ? lfuse__pipeline_row(t->p, lfuse__pipeline_first_row(t->p).text, "in_tile")
                                     : lfuse__expression("0");
+    const lfuse__emulation *e = t->p->solver->emulation;
+    const lfuse__expr up = lfuse__expression(e->rises ? "(top == 127 ? -1 : top < %d ? %d - top : 0)" : "%d - top",
+                                             e->largest, e->largest);
     const lfuse__parameter parameters[] = {
         {"K_CONTIGUOUS", .number = lfuse__is_k_contiguous(t->p, operand)}, {"OPERAND", .word = first.text},
         {"DEPTH", .number = t->p->depth}, {"SPAN", .number = 8 / chunks}, {"TURNS", .number = chunks},
@@ -138,9 +152,8 @@ static void put_split(const void *context, int operand, int indent)
         {"FACTORS", .word = factors.text}, {"TILES", .word = a ? "tiles_down" : "tiles_across"},
         {"ALL", .word = all.text}, {"BATCHED", .number = t->p->batched}, {"NOT_FINITE", .number = NOT_FINITE},
         {"STRIDED", .number = strided}, {"ROW_OF_TILE", .word = row.text},
-        {"ALL_WORDS", .number = words_bytes(t->p)}, {"EACH", .number = lfuse__words_of(t->p->solver)},
-        {"WORD", .word = t->p->solver->emulation->word}, {"LARGEST", .number = t->p->solver->emulation->largest},
-        {NULL},
+        {"ALL_WORDS", .number = words_bytes(t->p)}, {"EACH", .number = e->words}, {"WORD", .word = e->word},
+        {"UP", .word = up.text}, {NULL},
     };
 
     lfuse__put_text(t->t.out, indent, lfuse__text_gemm_split_words_operand, parameters, places[operand], t);

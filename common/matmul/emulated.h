@@ -28,15 +28,19 @@ typedef struct lfuse__emulation {
     lfuse_precision precision; /* that permits it */
     const char *word;          /* the type of words, as the dialect calls it: of 16 bits */
     int words;                 /* of an element */
-    /* Rows of A and columns of B are scaled by powers of 2, which bring the exponent of their largest element here. */
+    /*
+     * Rows of A and columns of B are scaled by powers of 2, which bring the exponent of their largest element here.
+     * `rises`: those alone that have no element so large, and those are halved whose largest might round to infinity.
+     */
     int largest;
+    bool rises;
     int least_k;               /* in shorter sums the errors of words are larger than those of sums in f32 */
     int products;
     /* Which word of A by which one of B. Small products come first, as what is added to large sums is cut off. */
     struct { int a, b; } product[LFUSE__EMULATED_PRODUCTS];
 } lfuse__emulation;
 
-extern const lfuse__emulation lfuse__emulation_f16x3;
+extern const lfuse__emulation lfuse__emulation_f16x3, lfuse__emulation_bf16x6;
 /* Returns the emulation that the precision permits; NULL: none. */
 const lfuse__emulation *lfuse__emulation_of(lfuse_precision precision);
 

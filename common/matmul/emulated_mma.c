@@ -96,6 +96,12 @@ static const lfuse__tile_shape f16x3_shapes[] = {
     {64, 64, DEPTH, 4, 8, 1, 2, 4, 500, 280},
 };
 
+/* Fragments of three words take more registers: warps have smaller tiles. Rates are half of those of f16x3. */
+static const lfuse__tile_shape bf16x6_shapes[] = {
+    {128, 64, DEPTH, 8, 8, 1, 1, 2, 600, 180},
+    {64, 64, DEPTH, 4, 8, 1, 2, 3, 500, 140},
+};
+
 /* A solver of an emulation differs from others in its shapes alone. */
 #define TRAITS(table)                                                                                                  \
     {                                                                                                                  \
@@ -112,6 +118,7 @@ static const lfuse__tile_shape f16x3_shapes[] = {
         .emit = lfuse__tiles_emit, .pack = lfuse__emulated_pack,                                                       \
     }
 
-static const lfuse__tile_traits f16x3_traits = TRAITS(f16x3_shapes);
+static const lfuse__tile_traits f16x3_traits = TRAITS(f16x3_shapes), bf16x6_traits = TRAITS(bf16x6_shapes);
 
 const lfuse__solver lfuse__f32x3_mma = SOLVER("f32x3_mma", f16x3_traits, lfuse__emulation_f16x3);
+const lfuse__solver lfuse__bf16x6_mma = SOLVER("bf16x6_mma", bf16x6_traits, lfuse__emulation_bf16x6);

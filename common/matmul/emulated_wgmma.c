@@ -111,6 +111,13 @@ static const lfuse__tile_shape f16x3_shapes[] = {
     {64, 128, 16, 2, 32, 1, 2, 2, 300, 470},
 };
 
+/* The first and the last one are fitted to times on an H100. Three words leave room for two stages. */
+static const lfuse__tile_shape bf16x6_shapes[] = {
+    {128, 128, LFUSE__WGMMA_DEPTH, 2, 32, 1, 1, 1, 150, 320},
+    {128, 64, LFUSE__WGMMA_DEPTH, 2, 16, 1, 1, 1, 150, 215},
+    {64, 128, 16, 2, 32, 1, 1, 2, 150, 260},
+};
+
 /* A solver of one emulation differs from those of others in its shapes alone. */
 #define TRAITS(table)                                                                                                  \
     {                                                                                                                  \
@@ -128,6 +135,7 @@ static const lfuse__tile_shape f16x3_shapes[] = {
         .local_bytes = local_bytes, .emit = lfuse__tiles_emit, .pack = pack,                                           \
     }
 
-static const lfuse__tile_traits f16x3_traits = TRAITS(f16x3_shapes);
+static const lfuse__tile_traits f16x3_traits = TRAITS(f16x3_shapes), bf16x6_traits = TRAITS(bf16x6_shapes);
 
 const lfuse__solver lfuse__f32x3_wgmma = SOLVER("f32x3_wgmma", f16x3_traits, lfuse__emulation_f16x3);
+const lfuse__solver lfuse__bf16x6_wgmma = SOLVER("bf16x6_wgmma", bf16x6_traits, lfuse__emulation_bf16x6);

@@ -89,7 +89,7 @@ LFUSE_API lfuse_value lfuse_member_rank(lfuse_value list);
 LFUSE_API lfuse_value lfuse_member_matmul(lfuse_value a, int transpose_a, lfuse_value b, int transpose_b);
 /**
  * The same with types and precision as lfuse_matmul_as has them: f16 and bf16 operands with f32 results, operands of
- * two types, one triple of types for all members. LFUSE_PRECISION_F32X3 is FULL here, as lists are multiplied in f32.
+ * two types, one triple of types for all members. F32X3 and BF16X6 are FULL here, as lists are multiplied in f32.
  * ERR_UNSUPPORTED: LFUSE_PRECISION_TF32, which lists do not have.
  */
 LFUSE_API lfuse_value lfuse_member_matmul_as(lfuse_value a, int transpose_a, lfuse_value b, int transpose_b,

@@ -59,7 +59,14 @@ typedef enum lfuse_precision {
      * in f32. Those that are frozen are split once; the instance keeps 4 bytes an element for it
      * (lfuse_instance_prepared). lfuse(7) has the bound, and what small elements lose beside large ones.
      */
-    LFUSE_PRECISION_F32X3 = 4
+    LFUSE_PRECISION_F32X3 = 4,
+    /**
+     * The same with three bf16 words for each operand, and six products of words, at about half the rate of F32X3. bf16
+     * has the range of f32: elements keep all of their 24 bits whatever else is in their row or column, down to 2^-78
+     * of the largest there. So the bound is that of a product in f32, element by element. Those that are frozen take 6
+     * bytes an element.
+     */
+    LFUSE_PRECISION_BF16X6 = 5
 } lfuse_precision;
 
 LFUSE_BEGIN_DECLS

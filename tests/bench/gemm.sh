@@ -45,10 +45,10 @@ bytes() # 40 x 33 and 33 x 24 elements of 2 bytes, 40 x 24 of 4
 refused()
 {
     ! "$bench" --quick --case gemm:8x8x8:to=f31 --case gemm:8x8x8:to=f32:to=f16 --case gemm:8x8x8:f16:tf32 \
-        --case gemm:8x8x8:f32x3:f64 --case gemm:8x8x8:f32x3:tf32 --case gemm:8x8x8:frozen:b2 > "$work/said" 2>&1 &&
+        --case gemm:8x8x8:bf16x6:f64 --case gemm:8x8x8:f32x3:tf32 --case gemm:8x8x8:frozen:b2 > "$work/said" 2>&1 &&
         grep 'to=f31: expected gemm:' "$work/said" && grep 'to=f32:to=f16: expected gemm:' "$work/said" &&
         grep 'f16:tf32: tf32 is of f32 operands' "$work/said" &&
-        grep 'f32x3:f64: f32x3 is of f32 operands' "$work/said" && grep 'f32x3:tf32: expected gemm:' "$work/said" &&
+        grep 'bf16x6:f64: bf16x6 is of f32 operands' "$work/said" && grep 'f32x3:tf32: expected gemm:' "$work/said" &&
         grep 'frozen:b2: expected gemm:' "$work/said"
 }
 

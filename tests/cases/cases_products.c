@@ -100,7 +100,7 @@ CASE(product_in_tf32_batch, TWO_WAYS)
 CASE(product_in_f32x3, TWO_WAYS) { product_rounded(h, LFUSE_PRECISION_F32X3); }
 
 /* Sizes off every tile, an operand stored by columns, and elements of very different sizes in rows and columns. */
-static void product_scaled(harness *h, lfuse_size m, lfuse_size n, lfuse_size k)
+static void product_scaled(harness *h, lfuse_precision precision, lfuse_size m, lfuse_size n, lfuse_size k)
 {
     lfuse_value a = h_input(h, "a", F32(k, m), OFFSET, NORMAL);
     lfuse_value b = h_input(h, "b", F32(k, n), PLAIN, NORMAL);
@@ -108,23 +108,27 @@ static void product_scaled(harness *h, lfuse_size m, lfuse_size n, lfuse_size k)
     lfuse_value by_column = h_input(h, "by_column", F32(n), PLAIN, INTEGERS);
     a = lfuse_mul(a, lfuse_exp2(lfuse_mul(by_row, lfuse_constant(h_graph(h), 4))));
     b = lfuse_mul(b, lfuse_exp2(lfuse_mul(by_column, lfuse_constant(h_graph(h), -4))));
-    const lfuse_value c = lfuse_matmul_as(lfuse_transpose(a), b, LFUSE_TYPE_NONE, LFUSE_PRECISION_F32X3);
+    const lfuse_value c = lfuse_matmul_as(lfuse_transpose(a), b, LFUSE_TYPE_NONE, precision);
     h_output(h, "c", c, F32(m, n), PLAIN);
     h_output(h, "d", lfuse_relu(c), F32(m, n), STRIDED);
 }
 
-CASE(product_f32x3, TWO_WAYS) { product_scaled(h, 67, 45, 141); }
-CASE(product_f32x3_deep, TWO_WAYS) { product_scaled(h, 21, 130, 1037); }
+CASE(product_f32x3, TWO_WAYS) { product_scaled(h, LFUSE_PRECISION_F32X3, 67, 45, 141); }
+CASE(product_f32x3_deep, TWO_WAYS) { product_scaled(h, LFUSE_PRECISION_F32X3, 21, 130, 1037); }
+CASE(product_bf16x6_deep, TWO_WAYS) { product_scaled(h, LFUSE_PRECISION_BF16X6, 21, 130, 1037); }
+
+static void product_frozen(harness *h, lfuse_precision precision, lfuse_size m, lfuse_size n, lfuse_size k)
+{
+    lfuse_value x = h_input(h, "x", F32(m, k), PLAIN, NORMAL);
+    lfuse_value w = h_frozen(h, "w", F32(k, n), NORMAL);
+    lfuse_value b = h_input(h, "b", F32(n), PLAIN, NORMAL);
+    const lfuse_value y = lfuse_matmul_as(x, w, LFUSE_F32, precision);
+    h_output(h, "y", lfuse_relu(lfuse_add(y, b)), F32(m, n), PLAIN);
+}
 
 /* As small as a product may be that Hopper's tensor cores are taken for faster at. */
-CASE(product_f32x3_frozen, TWO_WAYS)
-{
-    lfuse_value x = h_input(h, "x", F32(510, 260), PLAIN, NORMAL);
-    lfuse_value w = h_frozen(h, "w", F32(260, 1020), NORMAL);
-    lfuse_value b = h_input(h, "b", F32(1020), PLAIN, NORMAL);
-    const lfuse_value y = lfuse_matmul_as(x, w, LFUSE_F32, LFUSE_PRECISION_F32X3);
-    h_output(h, "y", lfuse_relu(lfuse_add(y, b)), F32(510, 1020), PLAIN);
-}
+CASE(product_f32x3_frozen, TWO_WAYS) { product_frozen(h, LFUSE_PRECISION_F32X3, 510, 1020, 260); }
+CASE(product_bf16x6_frozen, TWO_WAYS) { product_frozen(h, LFUSE_PRECISION_BF16X6, 510, 1020, 260); }
 
 CASE(product_f32x3_batch, TWO_WAYS)
 {

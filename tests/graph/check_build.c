@@ -165,12 +165,14 @@ static const lfuse_size HUGE_SHAPE[] = {INT64_C(1) << 40, INT64_C(1) << 40};
     X(matmul_as_result, lfuse_matmul_as(v.x, v.w, LFUSE_I64, LFUSE_PRECISION_FULL), UNSUPPORTED,                       \
       "a result of type i64")                                                                                          \
     X(matmul_as_no_type, lfuse_matmul_as(v.x, v.w, (lfuse_type)77, LFUSE_PRECISION_FULL), UNSUPPORTED, "a result of")  \
-    X(matmul_as_precision, lfuse_matmul_as(v.x, v.w, LFUSE_F32, (lfuse_precision)5), INVALID, "precision 5 is none")   \
+    X(matmul_as_precision, lfuse_matmul_as(v.x, v.w, LFUSE_F32, (lfuse_precision)6), INVALID, "precision 6 is none")   \
     X(matmul_as_negative, lfuse_matmul_as(v.x, v.w, LFUSE_F32, (lfuse_precision)-1), INVALID, "precision -1 is none")  \
     X(matmul_as_tf32, lfuse_matmul_as(lfuse_cast(v.x, LFUSE_F16), lfuse_cast(v.w, LFUSE_F16), LFUSE_F32,          \
       LFUSE_PRECISION_TF32), TYPE, "tf32 is a precision of f32 operands, these are f16")                               \
     X(matmul_as_f32x3, lfuse_matmul_as(lfuse_cast(v.x, LFUSE_BF16), lfuse_cast(v.w, LFUSE_BF16), LFUSE_F32,            \
       LFUSE_PRECISION_F32X3), TYPE, "f32x3 is a precision of f32 operands, these are bf16")                            \
+    X(matmul_as_bf16x6, lfuse_matmul_as(lfuse_cast(v.x, LFUSE_F16), lfuse_cast(v.w, LFUSE_F16), LFUSE_F32,             \
+      LFUSE_PRECISION_BF16X6), TYPE, "bf16x6 is a precision of f32 operands, these are f16")                           \
     X(matmul_as_f32x3_wide, lfuse_matmul_as(lfuse_cast(v.x, LFUSE_F64), v.w, LFUSE_F32, LFUSE_PRECISION_F32X3), TYPE,  \
       "f32x3 is a precision of f32 operands, these are f64")                                                           \
     X(member_matmul_as_f32x3, lfuse_member_matmul_as(lfuse_list_input(v.g, "m", LFUSE_F16, LFUSE_RANK_MATRIX), 0,      \

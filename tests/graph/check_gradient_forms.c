@@ -112,9 +112,10 @@ TEST_LOOP(gradients_beside_fp8_stay_f32, 0, 2)
 }
 
 /* Both factors' gradients have the precision of the product, of batches and of stacked matrices too. */
-TEST_LOOP(products_keep_their_precision, 0, 2)
+TEST_LOOP(products_keep_their_precision, 0, 3)
 {
-    const lfuse_precision p = _i ? LFUSE_PRECISION_F32X3 : LFUSE_PRECISION_TF32;
+    static const lfuse_precision all[] = {LFUSE_PRECISION_TF32, LFUSE_PRECISION_F32X3, LFUSE_PRECISION_BF16X6};
+    const lfuse_precision p = all[_i];
     const lfuse_value x = lfuse_input(g, "x", F32(2, 4, 3)), w = lfuse_input(g, "w", F32(3, 5)), wrt[] = {x, w};
     const lfuse_value y = lfuse_matmul_as(x, w, LFUSE_F32, p), turned = lfuse_permute(y, (const int[]){0, 2, 1});
     derive(lfuse_matmul_as(lfuse_tanh(y), turned, LFUSE_F32, p), 2, wrt);

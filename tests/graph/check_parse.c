@@ -140,6 +140,7 @@ TEST(everything_else)
     lfuse_output(g, "product", lfuse_matmul(x, w));
     lfuse_output(g, "tf32", lfuse_matmul_as(x, w, LFUSE_F32, LFUSE_PRECISION_TF32));
     lfuse_output(g, "f32x3", lfuse_matmul_as(x, w, LFUSE_F32, LFUSE_PRECISION_F32X3));
+    lfuse_output(g, "bf16x6", lfuse_matmul_as(x, w, LFUSE_F32, LFUSE_PRECISION_BF16X6));
     lfuse_output(g, "rounded", lfuse_matmul_as(x, w, LFUSE_F32, LFUSE_PRECISION_F16));
     lfuse_output(g, "mixed", lfuse_matmul_as(x, lfuse_cast(w, LFUSE_BF16), LFUSE_F32, LFUSE_PRECISION_FULL));
     lfuse_update(list, lfuse_mul(list, lfuse_member_sum(list)));

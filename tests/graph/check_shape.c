@@ -102,6 +102,7 @@ TEST(products_of_named_types)
         { LFUSE_BF16, LFUSE_F32, LFUSE_BF16, LFUSE_PRECISION_TF32, "bf16 [n, 5]", "(bf16 (matmul_tf32 (f32 a) b))" },
         { LFUSE_F32, LFUSE_F32, LFUSE_TYPE_NONE, LFUSE_PRECISION_F32X3, "f32 [n, 5]", "(matmul_f32x3 a b)" },
         { LFUSE_F32, LFUSE_F16, LFUSE_F16, LFUSE_PRECISION_F32X3, "f16 [n, 5]", "(f16 (matmul_f32x3 a (f32 b)))" },
+        { LFUSE_F32, LFUSE_F32, LFUSE_F32, LFUSE_PRECISION_BF16X6, "f32 [n, 5]", "(matmul_bf16x6 a b)" },
         { LFUSE_F32, LFUSE_F32, LFUSE_TYPE_NONE, LFUSE_PRECISION_BF16, "f32 [n, 5]", "(matmul (bf16 a) (bf16 b))" },
         { LFUSE_F32, LFUSE_F16, LFUSE_F16, LFUSE_PRECISION_F16, "f16 [n, 5]", "(matmul (f16 a) b)" },
     };

@@ -111,6 +111,7 @@ static void use_units(rig *r)
     case_units(r, LFUSE_F16, LFUSE_PRECISION_FULL);
     case_units(r, LFUSE_BF16, LFUSE_PRECISION_FULL);
     case_units(r, LFUSE_F32, LFUSE_PRECISION_F32X3);
+    case_units(r, LFUSE_F32, LFUSE_PRECISION_BF16X6);
     case_units(r, LFUSE_F32, LFUSE_PRECISION_TF32);
     case_units(r, LFUSE_E4M3, LFUSE_PRECISION_FULL);
     case_units(r, LFUSE_E5M2, LFUSE_PRECISION_FULL);

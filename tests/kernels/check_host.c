@@ -137,16 +137,17 @@ static void open_units(void)
 
 /*
  * Work-items of a group as coroutines, which exchange fragments as teams of the devices do. Beside e4m3 every second B
- * is of e5m2, so that A of e5m2 is left to complete runs.
+ * is of e5m2, so that A of e5m2 is left to complete runs, and so is bf16x6, whose texts are those of f32x3.
  */
-TEST_LOOP(units, 0, test_all() ? 6 : 5)
+TEST_LOOP(units, 0, test_all() ? 7 : 5)
 {
     static const struct {
         lfuse_type type;
         lfuse_precision precision;
     } cases[] = {{LFUSE_F16, LFUSE_PRECISION_FULL},  {LFUSE_BF16, LFUSE_PRECISION_FULL},
                  {LFUSE_F32, LFUSE_PRECISION_F32X3}, {LFUSE_F32, LFUSE_PRECISION_TF32},
-                 {LFUSE_E4M3, LFUSE_PRECISION_FULL}, {LFUSE_E5M2, LFUSE_PRECISION_FULL}};
+                 {LFUSE_E4M3, LFUSE_PRECISION_FULL}, {LFUSE_E5M2, LFUSE_PRECISION_FULL},
+                 {LFUSE_F32, LFUSE_PRECISION_BF16X6}};
 
     open_units();
     case_units(&r, cases[_i].type, cases[_i].precision);

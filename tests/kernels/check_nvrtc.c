@@ -387,7 +387,7 @@ TEST_LOOP(steps_together, 2, 3)
  */
 TEST_LOOP(units, 1, ARCHS)
 {
-    enum { SPILLED = 8 * 4, STACKS = 3 * 32 * 4 };
+    enum { SPILLED = 8 * 4, STACKS = 4 * 32 * 4 };
     writer w = {.text = LFUSE__STRBUF_INIT, .facts = facts_items(true)};
     lfuse__strbuf binary = LFUSE__STRBUF_INIT;
     int kernels;

@@ -193,7 +193,7 @@ static const struct {
     int how;
 } units[] = {
     {"128x256x64:2x64:1:0", &lfuse__tma, NARROW}, {"128x128x64:4x32:1:0", &lfuse__tma, BRAIN},
-    {"128x128x64:2x32:1:0:2", &lfuse__f32x3_wgmma, 0},
+    {"128x128x64:2x32:1:0:2", &lfuse__f32x3_wgmma, 0}, {"128x128x64:2x32:1:0:3", &lfuse__bf16x6_wgmma, 0},
 };
 enum { UNITS = sizeof units / sizeof *units };
 
@@ -225,6 +225,7 @@ void case_unit_sums(rig *r)
             const int64_t *z = sizes[s];
             problem p;
             if (s > 1 && (turn + i) % 3 && !test_all()) continue;
+            if (units[i].solver == &lfuse__bf16x6_wgmma && s == 0 && !test_all()) continue; /* as of f32x3 */
             if (!take_unit(&r->facts, i, turn % 3 == 1 ? LONG : turn % 3 == 2 ? BARE : 0, z, &p)) continue;
             sizes_of(&p, z, z[2] % 8 ? 1 : 8);
             r->facts.info.compute_units = turn % 2 ? 1 : compute_units;

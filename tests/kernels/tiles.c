@@ -390,6 +390,9 @@ static const struct {
     {"128x128x64:2x32:1:", &lfuse__wgmma_fp8, false, true},
     {"64x128x64:2x32:1:", &lfuse__fp8_packed, false, true},
     {"64x128x16:2x32:1:", &lfuse__f32x3_wgmma, false, true},
+    {"128x128x64:2x32:1:", &lfuse__bf16x6_wgmma, false, false},
+    {"64x128x16:2x32:1:", &lfuse__bf16x6_wgmma, false, true},
+    {"128x64x16:8x8:1:", &lfuse__bf16x6_mma, false, false},
     {"128x128x16:8x16:1:", &lfuse__f32x3_mma, false, false},
     {"64x64x16:4x8:1:", &lfuse__f32x3_mma, false, false},
 };
@@ -400,7 +403,8 @@ static bool is_of_warps(int i)
 {
     const lfuse__solver *s = units[i].solver;
 
-    return s == &lfuse__mma || s == &lfuse__mma_tf32 || s == &lfuse__mma_fp8 || s == &lfuse__f32x3_mma;
+    return s == &lfuse__mma || s == &lfuse__mma_tf32 || s == &lfuse__mma_fp8 || s == &lfuse__f32x3_mma ||
+           s == &lfuse__bf16x6_mma;
 }
 
 /* The candidate of units[i] with so many parts. */

@@ -159,6 +159,24 @@ TEST(split_products_of_short_sums)
     ck_assert_int_eq(levels_of_split(16384, 510, true, &gain), 0);
 }
 
+/* Each emulation has a rate of its own, and three words of an element are more to move than two. */
+TEST(another_emulation)
+{
+    lfuse__matmul_desc p = { .types = { LFUSE_F32, LFUSE_F32 }, .result = LFUSE_F32, .low = { 8192, 8192, 8192, 1 },
+                             .precision = LFUSE_PRECISION_BF16X6 };
+    double gain;
+
+    rig_h200();
+    rig_facts.product_rate_split[LFUSE_PRECISION_F32X3] = 200e12;
+    ck_assert_int_eq(lfuse__strassen_levels(&rig_facts, &p, &gain), 0);
+    ck_assert(gain == 0); /* the rate is not known */
+    rig_facts.product_rate_split[LFUSE_PRECISION_BF16X6] = 100e12;
+    double varying = lfuse__strassen_time(&rig_facts, &p, 0);
+    p.frozen[0] = true;
+    double by_words = varying - lfuse__strassen_time(&rig_facts, &p, 0);
+    ck_assert(fabs(by_words * rig_facts.copy_rate / (8192.0 * 8192) - 10) < 1e-3);
+}
+
 /* What splitting moves: 8 bytes of each element that is not frozen, at the rate of copies. */
 TEST(splitting)
 {

@@ -342,9 +342,16 @@ TEST(epilogues_behind_tf32)
     }
 }
 
-/* Products of f32 whose operands may be split are those of f32x3 where they are large, and need a workspace. */
-TEST(split_operands)
+/* Products of f32 whose operands may be split are split where they are large, and need a workspace. */
+TEST_LOOP(split_operands, 0, 2)
 {
+    static const struct {
+        lfuse_precision precision;
+        const lfuse__solver *solver;
+        uint64_t bytes; /* of an element */
+        int64_t least;
+    } all[] = {{LFUSE_PRECISION_F32X3, &lfuse__f32x3_wgmma, 4, 1024},
+               {LFUSE_PRECISION_BF16X6, &lfuse__bf16x6_wgmma, 6, 1024}};
     lfuse__facts facts = facts_of(LFUSE__PRODUCTS_TUNED);
     lfuse__geometry g;
     lfuse__kernel_class c;
@@ -352,23 +359,24 @@ TEST(split_operands)
     facts.dynamic_local_bytes = 226 * 1024;
     for (int64_t side = 64; side <= 8192; side *= 2) {
         class_of(&c, LFUSE_F32);
-        c.product.precision = LFUSE_PRECISION_F32X3;
+        c.product.precision = all[_i].precision;
         OK(choose(&facts, (int64_t[]){side, side, side}, false, &c));
-        ck_assert_msg((c.product.solver == &lfuse__f32x3_wgmma) == (side >= 1024), "%d", (int)side);
-        if (side < 1024) continue;
+        ck_assert_msg((c.product.solver == all[_i].solver) == (side >= all[_i].least), "%d", (int)side);
+        if (side < all[_i].least) continue;
         geometry_of(&g, side, side, side);
-        ck_assert_uint_eq(lfuse__product_workspace(&c, &facts, &g), 2 * (uint64_t)side * (4 + 4 * (uint64_t)side));
+        ck_assert_uint_eq(lfuse__product_workspace(&c, &facts, &g),
+                          2 * (uint64_t)side * (4 + all[_i].bytes * (uint64_t)side));
         ck_assert_int_eq(lfuse__product_phases(&c), 2);
         ck_assert_uint_eq(lfuse__product_kept(&c, &facts, &g), 0);
     }
     const lfuse__matmul_problem low = {.extents = (int64_t[]){4096, 4096, 4096}, .low_memory = true};
     class_of(&c, LFUSE_F32);
-    c.product.precision = LFUSE_PRECISION_F32X3;
+    c.product.precision = all[_i].precision;
     OK(lfuse__matmul_choose(&facts, &low, &c));
-    ck_assert_ptr_ne(c.product.solver, &lfuse__f32x3_wgmma);
+    ck_assert_ptr_ne(c.product.solver, all[_i].solver);
     class_of(&c, LFUSE_F32);
     OK(choose(&facts, (int64_t[]){4096, 4096, 4096}, false, &c));
-    ck_assert_ptr_ne(c.product.solver, &lfuse__f32x3_wgmma);
+    ck_assert_ptr_ne(c.product.solver, all[_i].solver);
 }
 
 /* Without warpgroups by mma.sync; not where tensor cores are few beside units for f32. */

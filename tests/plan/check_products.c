@@ -168,17 +168,18 @@ TEST(fp8_scaled_by_row)
 /* ---- operands that may be split ---- */
 
 /* Where the device gains by it, the library's own kernels compute the product, whoever has the others. */
-TEST(f32x3_by_its_own_kernels)
+TEST_LOOP(split_by_its_own_kernels, 0, 2)
 {
+    const lfuse_precision precision = _i ? LFUSE_PRECISION_BF16X6 : LFUSE_PRECISION_F32X3;
     rig_tiles(LFUSE__PRODUCTS_TUNED);
-    product(LFUSE_F32, LFUSE_F32, LFUSE_TYPE_NONE, LFUSE_PRECISION_F32X3);
+    product(LFUSE_F32, LFUSE_F32, LFUSE_TYPE_NONE, precision);
     rig_make(0);
-    ck_assert_msg(!strstr(text.data, "f32x3"), "%s", text.data);
+    ck_assert_msg(!strstr(text.data, " in "), "%s", text.data);
     rig_splits = true;
-    rig_expect("(gemm 4 x 16 x 8 in f32x3 acc)");
+    rig_expect(_i ? "(gemm 4 x 16 x 8 in bf16x6 acc)" : "(gemm 4 x 16 x 8 in f32x3 acc)");
     ck_assert_int_eq(plan->stages[0].nalternatives, 1);
     ck_assert_str_eq(plan->stages[0].alternatives[0].name, "native");
-    ck_assert_int_eq(plan->stages[0].alternatives[0].steps[0].product.precision, LFUSE_PRECISION_F32X3);
+    ck_assert_int_eq(plan->stages[0].alternatives[0].steps[0].product.precision, precision);
 }
 
 /* Sizes at which both providers are otherwise alternatives, and at which the vendor's alone is. */

@@ -147,7 +147,7 @@ TEST(precision_of_a_plan)
     refused(LFUSE_PRECISION_F16);
     refused(LFUSE_PRECISION_BF16);
     refused((lfuse_precision)-1);
-    refused((lfuse_precision)5);
+    refused((lfuse_precision)6);
     lfuse_tensor *a = ramp(SHAPE(2, 1), one, 0), *b = ramp(SHAPE(1, 16), 1, 0), *y = tensor(SHAPE(2, 16));
     lfuse_plan *plan = new_plan(dev, g, &o);
     RUN(plan, stream, BIND("a", a), BIND("b", b), BIND("y", y));

@@ -170,6 +170,34 @@ TEST_LOOP(frozen_ones_once, 0, 2)
     expect(y, _i ? of_other : of_x, _i ? of_x : of_other);
 }
 
+/*
+ * Six products of words pay from larger products on. An element has three words, of which those of a frozen operand are
+ * kept: w's, in tiles of 128 columns and 64 along k.
+ */
+TEST(three_words)
+{
+    enum { SIDE = 250, DEEP = 260 };
+    const lfuse_plan_options o = { .precision = LFUSE_PRECISION_BF16X6, .provider = LFUSE_PROVIDER_NATIVE };
+    lfuse_value w = lfuse_frozen(g, "w", F32(DEEP, SIDE));
+
+    lfuse_output(g, "y", lfuse_matmul(lfuse_input(g, "x", F32(SIDE, DEEP)), w));
+    lfuse_tensor *x = filled_tensor(SHAPE(SIDE, DEEP), of_x), *v = filled_tensor(SHAPE(DEEP, SIDE), of_w);
+    lfuse_tensor *y = tensor(SHAPE(SIDE, SIDE));
+    const lfuse_binding b[] = { BIND("x", x), BIND("w", v), BIND("y", y) };
+    lfuse_plan *plan = new_plan(dev, g, &o);
+    ck_assert_ptr_nonnull(strstr(lfuse_plan_text(plan), " in bf16x6 "));
+    lfuse_instance *in = NULL;
+    LAUNCHES(LAUNCHES_OF_SPLIT, in = new_instance(plan, stream, b, 3));
+    ck_assert_uint_eq(lfuse_instance_prepared(in), 256 * (4 + 320 * 6));
+    LAUNCHES(LAUNCHES_OF_RUN, OK(lfuse_instance_run(in, b, 3)));
+    const float *got = values(y);
+    for (int64_t i = 0; i < SIDE * SIDE; i += 37) {
+        double expected = 0;
+        for (int64_t l = 0; l < DEEP; l++) expected += (double)of_x(i / SIDE * DEEP + l) * of_w(l * SIDE + i % SIDE);
+        ck_assert_msg(got[i] == (float)expected, "element %d is %g, expected %g", (int)i, got[i], expected);
+    }
+}
+
 /* Small integers of e4m3: 1 ... 4 and their negatives. */
 static uint8_t e4m3_of(float x)
 {

@@ -141,16 +141,21 @@ TEST(no_precision)
     ck_assert_int_eq(o.precision, LFUSE_PRECISION_F32X3);
 }
 
-TEST(precision_by_environment)
+TEST_LOOP(precision_by_environment, 0, 3)
 {
+    static const struct {
+        const char *word;
+        lfuse_precision precision;
+    } all[] = { { "f32", LFUSE_PRECISION_FULL }, { "f32x3", LFUSE_PRECISION_F32X3 },
+                { "bf16x6", LFUSE_PRECISION_BF16X6 } };
     const lfuse_plan_options given = { .provider = LFUSE_PROVIDER_NATIVE };
     lfuse_plan_options o;
 
-    setenv("LFUSE_PRECISION", "f32x3", 1);
+    setenv("LFUSE_PRECISION", all[_i].word, 1);
     OK(lfuse__options_settle(NULL, &o));
-    ck_assert_int_eq(o.precision, LFUSE_PRECISION_F32X3);
+    ck_assert_int_eq(o.precision, all[_i].precision);
     OK(lfuse__options_settle(&given, &o));
-    ck_assert_int_eq(o.precision, LFUSE_PRECISION_F32X3);
+    ck_assert_int_eq(o.precision, all[_i].precision);
     ck_assert_ptr_null(strstr(heard, "warning"));
 }
 
@@ -161,7 +166,7 @@ TEST(no_such_precision)
     setenv("LFUSE_PRECISION", "tf32", 1);
     OK(lfuse__options_settle(NULL, &o));
     ck_assert_int_eq(o.precision, LFUSE_PRECISION_FULL);
-    ck_heard("warning: LFUSE_PRECISION takes f32 or f32x3, not \"tf32\"");
+    ck_heard("warning: LFUSE_PRECISION takes f32, f32x3 or bf16x6, not \"tf32\"");
 }
 
 TEST_SUITE("run", CK_FORK_GETENV)
