@@ -11,21 +11,17 @@ enum {
     UNIT = 16      /* bytes that a matrix descriptor counts in */
 };
 
-/* Parts of text/gemm_emulated_wgmma.k. */
-enum { SOURCES, COPY, MULTIPLIERS, PROMOTE, FACTORS, NOTHING };
-
-static void put_part(const void *context, int part, int indent)
+static void put_text(const lfuse__tiles *t, int part, int indent)
 {
-    const lfuse__tiles *t = context;
     const lfuse__product_class *p = t->p;
     const lfuse__expr a = lfuse__emulated_factors(t, LFUSE__PRODUCT_A);
     const lfuse__expr b = lfuse__emulated_factors(t, LFUSE__PRODUCT_B);
     const lfuse__expr all_a = lfuse__emulated_tiles(t, LFUSE__PRODUCT_A);
     const lfuse__expr all_b = lfuse__emulated_tiles(t, LFUSE__PRODUCT_B);
     const lfuse__parameter own[] = {
-        {"PART_SOURCES", .number = part == SOURCES}, {"PART_COPY", .number = part == COPY},
-        {"PART_MULTIPLIERS", .number = part == MULTIPLIERS}, {"PART_PRODUCT", .number = 0},
-        {"PART_PROMOTE", .number = part == PROMOTE}, {"PART_FACTORS", .number = part == FACTORS},
+        {"PART_SOURCES", .number = part == LFUSE__PART_SOURCES}, {"PART_COPY", .number = part == LFUSE__PART_COPY},
+        {"PART_MULTIPLIERS", .number = part == LFUSE__PART_MULTIPLIERS}, {"PART_PRODUCT", .number = 0},
+        {"PART_PROMOTE", .number = part == LFUSE__PART_PROMOTE}, {"PART_FACTORS", .number = part == LFUSE__PART_FINISH},
         {"PROMOTED", .number = p->depth < PROMOTED ? PROMOTED / p->depth : 1},
         {"FACTORS_A", .word = a.text}, {"FACTORS_B", .word = b.text}, {"BATCHED", .number = p->batched},
         {"ALL_A", .word = all_a.text}, {"ALL_B", .word = all_b.text},
@@ -36,14 +32,12 @@ static void put_part(const void *context, int part, int indent)
     lfuse__mma_put_text(t, indent, "", lfuse__text_gemm_emulated_wgmma, own, NULL);
 }
 
-static void put_products(const void *context, int which, int indent)
+static void put_products(const lfuse__tiles *t, int indent)
 {
-    const lfuse__tiles *t = context;
     const lfuse__product_class *p = t->p;
     const lfuse__emulation *e = p->solver->emulation;
     const lfuse__expr shape = lfuse__expression("%s_%d", e->word, p->columns);
 
-    (void)which;
     for (int i = 0; i < e->products; i++) {
         const lfuse__parameter own[] = {
             {"PART_SOURCES", .number = 0}, {"PART_COPY", .number = 0}, {"PART_MULTIPLIERS", .number = 0},
@@ -58,51 +52,19 @@ static void put_products(const void *context, int which, int indent)
     }
 }
 
-static void put_finish(const void *context, int which, int indent)
+static void put_part(const void *context, int part, int indent)
 {
-    put_part(context, FACTORS, indent);
-    lfuse__emulated_put_unscaled(context, which, indent);
-}
-
-static void put_product(const lfuse__tiles *t, const char *name)
-{
-    static const lfuse__text_place parts[] = {
-        {"EARLY", put_part, NOTHING}, {"SOURCES", put_part, SOURCES}, {"COPY_STAGE", put_part, COPY},
-        {"MULTIPLIERS", put_part, MULTIPLIERS}, {"MULTIPLY", put_products, 0}, {"PROMOTE", put_part, PROMOTE},
-        {"FINISH", put_finish, 0}, {NULL, NULL, 0},
-    };
-
-    lfuse__put_pipeline(t, name, false, parts);
-}
-
-static void put_kernel(const lfuse__tiles *t, const char *name)
-{
-    (t->p->phase == LFUSE__EMULATED_PRODUCT ? put_product : lfuse__emulated_put_split)(t, name);
+    if (part == LFUSE__PART_MULTIPLY) put_products(context, indent);
+    else put_text(context, part, indent);
+    if (part == LFUSE__PART_FINISH) lfuse__emulated_put_unscaled(context, 0, indent);
 }
 
 /* ---- the solvers ---- */
 
-static unsigned local_bytes(const lfuse__kernel_class *c)
-{
-    return c->product.phase == LFUSE__EMULATED_PRODUCT ? lfuse__pipeline_bytes(&c->product) : 0;
-}
-
-static lfuse_status pack(const lfuse__kernel_class *c, const lfuse__facts *facts, const lfuse__geometry *g,
-                         lfuse__packed *packed)
-{
-    LFUSE__TRY(lfuse__emulated_pack(c, facts, g, packed));
-    return c->product.phase == LFUSE__EMULATED_PRODUCT ? lfuse__pipeline_launch(c, facts, g, packed) : LFUSE_OK;
-}
-
-static bool runs_on(const lfuse__facts *facts)
-{
-    return lfuse__tiles_fit(facts) && lfuse__has_warpgroups(facts);
-}
-
-static const char *declines(const lfuse__facts *facts, const lfuse__matmul_desc *desc)
-{
-    return runs_on(facts) ? lfuse__emulated_declines(desc) : "the device has no such instructions";
-}
+static const lfuse__tile_source split = {
+    .batches = true, .columns = true, .product = LFUSE__EMULATED_PRODUCT, .put_part = put_part,
+    .put_other = lfuse__emulated_put_split, .pack = lfuse__emulated_pack,
+};
 
 /* Fitted to times on an H200. The narrow tile waits for the cache behind the units: it is for what has few tiles. */
 static const lfuse__tile_shape f16x3_shapes[] = {
@@ -121,18 +83,15 @@ static const lfuse__tile_shape bf16x6_shapes[] = {
 /* A solver of one emulation differs from those of others in its shapes alone. */
 #define TRAITS(table)                                                                                                  \
     {                                                                                                                  \
-        LFUSE__SHAPES(table), .tensor_cores = true, .bytes = LFUSE__EMULATED_WORD, .stays = true,                      \
-        .local = lfuse__pipeline_local, .put_corner = lfuse__pipeline_put_corner,                                      \
-        .put_place = lfuse__pipeline_put_place, .put_kernel = put_kernel,                                              \
+        LFUSE__PIPELINE_TILE, LFUSE__SHAPES(table), .bytes = LFUSE__EMULATED_WORD, .stays = true,                      \
+        .multiplies = lfuse__emulated_declines, .put_part = put_part,                                                  \
         .sums_columns = lfuse__pipeline_sums_columns, .put_addend = lfuse__pipeline_put_addend,                        \
     }
 #define SOLVER(text, traits, row)                                                                                      \
     {                                                                                                                  \
-        .name = text, .tile = &traits, .emulation = &row, .runs_on = runs_on, .declines = declines,                    \
-        .candidate = lfuse__tile_candidate, .serves = lfuse__emulated_serves, .has = lfuse__pipeline_has,              \
+        LFUSE__PIPELINE(&split, &traits), .name = text, .emulation = &row, .serves = lfuse__emulated_serves,           \
         .suits = lfuse__emulated_suits, .cost = lfuse__emulated_cost, .phases = LFUSE__EMULATED_PHASES,                \
-        .tickets = lfuse__tiles_tickets, .workspace = lfuse__emulated_workspace, .kept = lfuse__emulated_kept,         \
-        .local_bytes = local_bytes, .emit = lfuse__tiles_emit, .pack = pack,                                           \
+        .workspace = lfuse__emulated_workspace, .kept = lfuse__emulated_kept,                                          \
     }
 
 static const lfuse__tile_traits f16x3_traits = TRAITS(f16x3_shapes), bf16x6_traits = TRAITS(bf16x6_shapes);

@@ -25,7 +25,7 @@ enum {
     LFUSE__WGMMA_DEPTH = 64,      /* of a large k-tile of 16 bits */
     LFUSE__WGMMA_DEPTH_FP8 = 128, /* the same of 8 bits */
     LFUSE__WGMMA_DEPTH_TF32 = 32, /* the same of f32 */
-    LFUSE__PIPELINE_LOCAL = 225 * 1024 /* bytes: what lfuse__pipeline_bytes returns for any shape, and barriers */
+    LFUSE__PIPELINE_LOCAL = 225 * 1024 /* bytes: what any shape of a pipeline takes, and barriers */
 };
 
 /* Returns the bytes of an element of A or B in local memory. */
@@ -96,19 +96,14 @@ void lfuse__pipeline_put_multiply(const void *t, int part, int indent);
  *     the others.
  *   - pipeline_declines is `declines` of a solver.
  *   - pipeline_cost is a function of the solver, of the launch that multiplies.
- *   - put_pipeline puts a kernel. `running` is a parameter of the text; `parts` its places but for those that all of
- *     them have, which end with a name of NULL.
- *   - pipeline_put_kernel is a function of the traits, for a solver with a source.
+ *   - pipeline_put_kernel is a function of the traits.
  *   - pipeline_local is a function of the traits: what the epilogue has, as the loop over k-tiles goes on behind it.
  *     So are put_corner and put_place: a work-item has vectors of the epilogue, whose sums are not its own.
  *   - pipeline_is_pingpong returns whether each warpgroup has tiles of its own.
  *   - pipeline_multiplying returns the work-items of a group that multiply.
- *   - pipeline_bytes returns the bytes of local memory that a launch asks for.
  *   - pipeline_first_row returns an expression: the row of D where tile `down` begins. pipeline_row returns one of the
  *     row that is line `r` in local memory of the tile that begins at `first`; pipeline_height the rows of D from the
  *     first one of a tile to behind its last.
- *   - pipeline_launch sets the groups of a launch, whose words lfuse__tiles_pack has set: they stay on their units,
- *     as many as these have room for, and take one tile after the other.
  */
 bool lfuse__pipeline_has_room(const lfuse__facts *facts);
 bool lfuse__pipeline_has(const lfuse__product_class *p, const lfuse__facts *facts);
@@ -119,19 +114,15 @@ const char *lfuse__pipeline_declines(const lfuse__solver *solver, const lfuse__f
                                      const lfuse__matmul_desc *desc);
 bool lfuse__pipeline_cost(const lfuse__product_class *p, const lfuse__facts *facts, const int64_t *extents,
                           lfuse__cut *c);
-void lfuse__put_pipeline(const lfuse__tiles *t, const char *name, bool running, const lfuse__text_place *parts);
 void lfuse__pipeline_put_kernel(const lfuse__tiles *t, const char *name);
 bool lfuse__pipeline_is_pingpong(const lfuse__product_class *p);
 int lfuse__pipeline_local(const lfuse__product_class *p);
 void lfuse__pipeline_put_corner(const lfuse__tiles *t, int indent, const char *place);
 void lfuse__pipeline_put_place(const lfuse__tiles *t, int indent, const char *number);
 int lfuse__pipeline_multiplying(const lfuse__product_class *p);
-unsigned lfuse__pipeline_bytes(const lfuse__product_class *p);
 lfuse__expr lfuse__pipeline_first_row(const lfuse__product_class *p);
 lfuse__expr lfuse__pipeline_row(const lfuse__product_class *p, const char *first, const char *r);
 int lfuse__pipeline_height(const lfuse__product_class *p);
-lfuse_status lfuse__pipeline_launch(const lfuse__kernel_class *c, const lfuse__facts *facts, const lfuse__geometry *g,
-                                    lfuse__packed *packed);
 
 /*
  * pipeline_sums.c: sums of columns, for pipeline.c.

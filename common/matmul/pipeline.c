@@ -18,7 +18,6 @@ enum {
     LONG = 12,                        /* a body of more operations than these pauses in its epilogue (PACED), and two
                                          warpgroups share the last one (SHARED) */
     PAUSES = 200,                     /* nanoseconds of all its passes for each k-tile */
-    COMMON = 3, MOST_PARTS = 16,      /* places of the text that all kernels have; with those that a solver fills in */
     AT_A_TIME = 8,                    /* vectors of two parts each, of a work-item, that are loaded together */
     UNIT = 8,                         /* a work-item has a multiple of so many registers */
     FEW = 24, FEW_WHERE_SLOW = 40,    /* of a work-item that copies */
@@ -63,7 +62,7 @@ int lfuse__pipeline_local(const lfuse__product_class *p)
     return lfuse__tiles_threads(p) * vectors_of(p) * lfuse__tiles_vector(p);
 }
 
-unsigned lfuse__pipeline_bytes(const lfuse__product_class *p)
+static unsigned bytes_of(const lfuse__product_class *p)
 {
     const int epilogues = lfuse__pipeline_is_pingpong(p) ? 2 : 1;
     return (unsigned)(stages(p) + lfuse__pipeline_local(p) * epilogues * (int)lfuse__type_bytes(p->sum));
@@ -77,10 +76,9 @@ bool lfuse__pipeline_has_room(const lfuse__facts *facts)
 bool lfuse__pipeline_has(const lfuse__product_class *p, const lfuse__facts *facts)
 {
     const bool large = lfuse__pipeline_has_room(facts);
-    const lfuse__tile_source *source = p->solver->source;
 
     if (!lfuse__mma_is_small(p)) return large;
-    return !large && !(source && source->large) && lfuse__pipeline_bytes(p) + BARRIERS <= facts->dynamic_local_bytes;
+    return !large && !p->solver->source->large && bytes_of(p) + BARRIERS <= facts->dynamic_local_bytes;
 }
 
 int lfuse__pipeline_multiplying(const lfuse__product_class *p)
@@ -254,41 +252,6 @@ static void put_meet(const void *context, int which, int indent)
     lfuse__mma_put_text(t, indent, "", lfuse__text_gemm_pipeline_meet, own, NULL);
 }
 
-void lfuse__put_pipeline(const lfuse__tiles *t, const char *name, bool running, const lfuse__text_place *parts)
-{
-    const lfuse__product_class *p = t->p;
-    const lfuse__expr descriptor_a = lfuse__wgmma_descriptor(p, LFUSE__PRODUCT_A);
-    const lfuse__expr descriptor_b = lfuse__wgmma_descriptor(p, LFUSE__PRODUCT_B);
-    const bool slow = lfuse__has_maps(p), pingpong = lfuse__pipeline_is_pingpong(p);
-    const int few = slow ? FEW_WHERE_SLOW : FEW;
-    const lfuse__expr first_row = lfuse__pipeline_first_row(p);
-    const lfuse__parameter own[] = {
-        {"MAPS", .number = slow}, {"STAGE", .number = stage(p)},
-        {"ITEMS", .number = items(p)}, {"MULTIPLYING", .number = lfuse__pipeline_multiplying(p)},
-        {"BLOCKS", .number = p->occupancy},
-        {"WARPGROUPS", .number = pingpong ? 1 : lfuse__pipeline_multiplying(p) / LFUSE__WARPGROUP},
-        {"BYTES", .number = (int)lfuse__pipeline_bytes(p)}, {"PINGPONG", .number = pingpong},
-        {"SHARED", .number = shares_last(t)}, {"SPLIT", .number = p->split},
-        {"PARTS", .number = t->l.own + LFUSE__TILES_PARTS},
-        {"GROUP_A", .number = LFUSE__WGMMA_ROWS * p->depth * lfuse__mma_bytes(p)},
-        {"DESCRIPTOR_A", .word = descriptor_a.text}, {"DESCRIPTOR_B", .word = descriptor_b.text},
-        {"RUNNING", .number = running}, {"SLOW", .number = slow}, {"FEW", .number = few},
-        {"BATCHED", .number = p->batched}, {"BATCH", .number = t->l.batch},
-        {"FIRST_ROW", .word = first_row.text}, {"MANY", .number = many(p, few)},
-        {"EPILOGUE_AT", .number = stages(p) / 4}, {"OWN_TILE", .number = pingpong ? lfuse__pipeline_local(p) : 0},
-        {"OWN", .number = TEAM_ROWS * width_of(p)},
-        {"STAGES_A", .number = pieces(p, LFUSE__PRODUCT_A)}, {"STAGES_B", .number = pieces(p, LFUSE__PRODUCT_B)},
-        {"HALVES", .number = 2}, {"HALVES_A", .number = lfuse__mma_depth(p, LFUSE__PRODUCT_A) < p->depth},
-        {"HALVES_B", .number = lfuse__mma_depth(p, LFUSE__PRODUCT_B) < p->depth}, {NULL},
-    };
-    lfuse__text_place places[MOST_PARTS] = {{"PART", put_part_of_k, 0}, {"MEET", put_meet, 0},
-                                            {"EPILOGUE", put_end, 0}};
-
-    for (int i = 0; parts[i].name && i < MOST_PARTS - COMMON - 1; i++) places[COMMON + i] = parts[i];
-    lfuse__mma_put_text(t, 0, name, lfuse__has_rings(p) ? lfuse__text_gemm_rings : lfuse__text_gemm_pipeline, own,
-                        places);
-}
-
 static void put_source(const void *context, int part, int indent)
 {
     const lfuse__tiles *t = context;
@@ -303,18 +266,51 @@ static void put_multiply(const void *context, int part, int indent)
     t->p->solver->tile->put_part(t, part, indent);
 }
 
-void lfuse__pipeline_put_kernel(const lfuse__tiles *t, const char *name)
+static void put_product(const lfuse__tiles *t, const char *name)
 {
-    static const lfuse__text_place parts[] = {
+    static const lfuse__text_place places[] = {
+        {"PART", put_part_of_k, 0}, {"MEET", put_meet, 0}, {"EPILOGUE", put_end, 0},
         {"EARLY", put_source, LFUSE__PART_EARLY}, {"SOURCES", put_source, LFUSE__PART_SOURCES},
         {"COPY_STAGE", put_source, LFUSE__PART_COPY}, {"COPY_A", put_source, LFUSE__PART_COPY_A},
         {"COPY_B", put_source, LFUSE__PART_COPY_B}, {"MULTIPLIERS", put_multiply, LFUSE__PART_MULTIPLIERS},
         {"MULTIPLY", put_multiply, LFUSE__PART_MULTIPLY}, {"MULTIPLY_REST", put_multiply, LFUSE__PART_MULTIPLY_REST},
         {"PROMOTE", put_multiply, LFUSE__PART_PROMOTE}, {"FINISH", put_multiply, LFUSE__PART_FINISH}, {NULL, NULL, 0},
     };
+    const lfuse__product_class *p = t->p;
+    const lfuse__expr descriptor_a = lfuse__wgmma_descriptor(p, LFUSE__PRODUCT_A);
+    const lfuse__expr descriptor_b = lfuse__wgmma_descriptor(p, LFUSE__PRODUCT_B);
+    const bool slow = lfuse__has_maps(p), pingpong = lfuse__pipeline_is_pingpong(p);
+    const int few = slow ? FEW_WHERE_SLOW : FEW;
+    const lfuse__expr first_row = lfuse__pipeline_first_row(p);
+    const lfuse__parameter own[] = {
+        {"MAPS", .number = slow}, {"STAGE", .number = stage(p)},
+        {"ITEMS", .number = items(p)}, {"MULTIPLYING", .number = lfuse__pipeline_multiplying(p)},
+        {"BLOCKS", .number = p->occupancy},
+        {"WARPGROUPS", .number = pingpong ? 1 : lfuse__pipeline_multiplying(p) / LFUSE__WARPGROUP},
+        {"BYTES", .number = (int)bytes_of(p)}, {"PINGPONG", .number = pingpong},
+        {"SHARED", .number = shares_last(t)}, {"SPLIT", .number = p->split},
+        {"PARTS", .number = t->l.own + LFUSE__TILES_PARTS},
+        {"GROUP_A", .number = LFUSE__WGMMA_ROWS * p->depth * lfuse__mma_bytes(p)},
+        {"DESCRIPTOR_A", .word = descriptor_a.text}, {"DESCRIPTOR_B", .word = descriptor_b.text},
+        {"RUNNING", .number = p->solver->tile->running}, {"SLOW", .number = slow}, {"FEW", .number = few},
+        {"BATCHED", .number = p->batched}, {"BATCH", .number = t->l.batch},
+        {"FIRST_ROW", .word = first_row.text}, {"MANY", .number = many(p, few)},
+        {"EPILOGUE_AT", .number = stages(p) / 4}, {"OWN_TILE", .number = pingpong ? lfuse__pipeline_local(p) : 0},
+        {"OWN", .number = TEAM_ROWS * width_of(p)},
+        {"STAGES_A", .number = pieces(p, LFUSE__PRODUCT_A)}, {"STAGES_B", .number = pieces(p, LFUSE__PRODUCT_B)},
+        {"HALVES", .number = 2}, {"HALVES_A", .number = lfuse__mma_depth(p, LFUSE__PRODUCT_A) < p->depth},
+        {"HALVES_B", .number = lfuse__mma_depth(p, LFUSE__PRODUCT_B) < p->depth}, {NULL},
+    };
+
+    lfuse__mma_put_text(t, 0, name, lfuse__has_rings(p) ? lfuse__text_gemm_rings : lfuse__text_gemm_pipeline, own,
+                        places);
+}
+
+void lfuse__pipeline_put_kernel(const lfuse__tiles *t, const char *name)
+{
     const lfuse__tile_source *source = t->p->solver->source;
 
-    if (t->p->phase == source->product) lfuse__put_pipeline(t, name, t->p->solver->tile->running, parts);
+    if (t->p->phase == source->product) put_product(t, name);
     else source->put_other(t, name);
 }
 
@@ -322,20 +318,15 @@ void lfuse__pipeline_put_kernel(const lfuse__tiles *t, const char *name)
 
 unsigned lfuse__pipeline_local_bytes(const lfuse__kernel_class *c)
 {
-    return c->product.phase == c->product.solver->source->product ? lfuse__pipeline_bytes(&c->product) : 0;
+    return c->product.phase == c->product.solver->source->product ? bytes_of(&c->product) : 0;
 }
 
-lfuse_status lfuse__pipeline_pack(const lfuse__kernel_class *c, const lfuse__facts *facts, const lfuse__geometry *g,
-                                  lfuse__packed *packed)
-{
-    const lfuse__tile_source *source = c->product.solver->source;
-
-    LFUSE__TRY(source->pack(c, facts, g, packed));
-    return c->product.phase == source->product ? lfuse__pipeline_launch(c, facts, g, packed) : LFUSE_OK;
-}
-
-lfuse_status lfuse__pipeline_launch(const lfuse__kernel_class *c, const lfuse__facts *facts, const lfuse__geometry *g,
-                                    lfuse__packed *packed)
+/*
+ * Sets the groups of the launch that multiplies: they stay on their units, as many as these have room for, and take one
+ * tile after the other.
+ */
+static lfuse_status launch(const lfuse__kernel_class *c, const lfuse__facts *facts, const lfuse__geometry *g,
+                           lfuse__packed *packed)
 {
     const uint64_t most = (uint64_t)lfuse__units(facts) * (uint64_t)c->product.occupancy;
     lfuse__product_layout l;
@@ -345,6 +336,15 @@ lfuse_status lfuse__pipeline_launch(const lfuse__kernel_class *c, const lfuse__f
     const uint64_t parts = c->product.split ? packed->words[l.own + LFUSE__TILES_PARTS] : 1;
     const uint64_t all = tiles * parts * (uint64_t)lfuse__product_batch(c, g);
     return lfuse__tiles_launch(c, g, all < most ? all : most, (unsigned)items(&c->product), packed);
+}
+
+lfuse_status lfuse__pipeline_pack(const lfuse__kernel_class *c, const lfuse__facts *facts, const lfuse__geometry *g,
+                                  lfuse__packed *packed)
+{
+    const lfuse__tile_source *source = c->product.solver->source;
+
+    LFUSE__TRY(source->pack(c, facts, g, packed));
+    return c->product.phase == source->product ? launch(c, facts, g, packed) : LFUSE_OK;
 }
 
 /*
