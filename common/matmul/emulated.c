@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What solvers of emulated products share: the emulations, the launch that splits operands, and sizes. */
-#include "common/base/costs.h"
 #include "common/base/error.h"
 #include "common/matmul/emulated.h"
 #include "common/matmul/provider.h"
@@ -69,12 +68,6 @@ static lfuse__expr first_of(const lfuse__tiles *t, int operand)
     return first;
 }
 
-/* Whether the launch of the class's phase splits the operand. */
-static bool splits(const lfuse__product_class *p, int operand)
-{
-    return p->phase != LFUSE__EMULATED_PRODUCT && lfuse__is_kept(p, operand) == (p->phase == LFUSE__EMULATED_KEEP);
-}
-
 lfuse__expr lfuse__emulated_tiles(const lfuse__tiles *t, int operand)
 {
     const char *tiles = operand == LFUSE__PRODUCT_A ? "tiles_down" : "tiles_across";
@@ -83,29 +76,13 @@ lfuse__expr lfuse__emulated_tiles(const lfuse__tiles *t, int operand)
     return lfuse__expression("(u64)%s", tiles);
 }
 
-/* Where in the workspace that begins which is split in a run: behind what column sums have there. */
-static lfuse__expr split_first(const lfuse__tiles *t)
-{
-    const int last = lfuse__kernel_buffers(t->t.k) - 1;
-
-    if (!t->p->column_sums) return lfuse__expression("BUFFER(%d) + W(%d)", last, t->l.workspace);
-    return lfuse__expression("BUFFER(%d) + W(%d) + %d + (u64)tiles_down * tiles_across * %d", last, t->l.workspace,
-                             LFUSE__TILES_TICKETS * 4, (int)lfuse__tiles_cells(t->p, 1, 1));
-}
-
-/* A is in front of B. */
 lfuse__expr lfuse__emulated_factors(const lfuse__tiles *t, int operand)
 {
-    const lfuse__product_class *p = t->p;
-    const lfuse__expr first = split_first(t);
+    const lfuse__expr of_a = lfuse__expression("%s * %d * (%d + (u64)k_tiles * %d)",
+                                               lfuse__emulated_tiles(t, LFUSE__PRODUCT_A).text, t->p->rows, FACTOR,
+                                               t->p->depth * words_bytes(t->p));
 
-    if (lfuse__is_kept(p, operand))
-        return lfuse__expression("(BUFFER(%d) + W(%d))", LFUSE__PRODUCT_SUM, LFUSE__PRODUCT_SUM);
-    if (operand == LFUSE__PRODUCT_A || lfuse__is_kept(p, LFUSE__PRODUCT_A))
-        return lfuse__expression("(%s)", first.text);
-    return lfuse__expression("(%s + %s * %d * (%d + (u64)k_tiles * %d))", first.text,
-                             lfuse__emulated_tiles(t, LFUSE__PRODUCT_A).text, p->rows, FACTOR,
-                             p->depth * words_bytes(p));
+    return lfuse__front_at(t, operand, of_a.text);
 }
 
 static void put_load(const void *context, int operand, int indent)
@@ -167,8 +144,8 @@ void lfuse__emulated_put_split(const lfuse__tiles *t, const char *name)
     const lfuse__expr all = lfuse__emulated_tiles(t, LFUSE__PRODUCT_A);
     const lfuse__parameter own[] = {
         {"ITEMS", .number = SPLITTERS}, {"DEPTH", .number = t->p->depth},
-        {"SPLITS_A", .number = splits(t->p, LFUSE__PRODUCT_A)},
-        {"SPLITS_B", .number = splits(t->p, LFUSE__PRODUCT_B)},
+        {"SPLITS_A", .number = lfuse__front_prepares(t->p, LFUSE__PRODUCT_A)},
+        {"SPLITS_B", .number = lfuse__front_prepares(t->p, LFUSE__PRODUCT_B)},
         {"ALL_A", .word = all.text}, {"BANDS_A", .number = t->p->rows / band(t->p, LFUSE__PRODUCT_A)}, {NULL},
     };
 
@@ -202,64 +179,20 @@ void lfuse__emulated_put_unscaled(const void *context, int which, int indent)
 
 /* ---- sizes ---- */
 
-/* Factors and words of an operand, of whole tiles, of all matrices. */
-static uint64_t split_bytes(const lfuse__product_class *p, const lfuse__facts *facts, const lfuse__geometry *g,
-                            int operand)
-{
-    lfuse__cut cut;
-
-    lfuse__tiles_cut(p, facts, g, &cut);
-    const uint64_t tiles = (uint64_t)(operand == LFUSE__PRODUCT_A ? cut.down : cut.across) * (uint64_t)cut.matrices;
-    return tiles * (uint64_t)lfuse__tile_width(p, operand) *
-           (FACTOR + (uint64_t)cut.k_tiles * (uint64_t)(p->depth * words_bytes(p)));
-}
-
-uint64_t lfuse__emulated_workspace(const lfuse__kernel_class *c, const lfuse__facts *facts, const lfuse__geometry *g)
-{
-    uint64_t bytes = lfuse__tiles_workspace(c, facts, g); /* of column sums */
-
-    for (int i = 0; i < LFUSE__PRODUCT_SUM; i++)
-        if (!lfuse__is_kept(&c->product, i)) bytes += split_bytes(&c->product, facts, g, i);
-    return bytes;
-}
-
-uint64_t lfuse__emulated_kept(const lfuse__kernel_class *c, const lfuse__facts *facts, const lfuse__geometry *g)
-{
-    return split_bytes(&c->product, facts, g, c->product.kept - 1);
-}
-
-/* Groups that split an operand. */
-static uint64_t bands(const lfuse__product_class *p, int operand, uint64_t tiles)
-{
-    return splits(p, operand) ? tiles * (uint64_t)(lfuse__tile_width(p, operand) / band(p, operand)) : 0;
-}
-
 lfuse_status lfuse__emulated_pack(const lfuse__kernel_class *c, const lfuse__facts *facts, const lfuse__geometry *g,
-                               lfuse__packed *packed)
+                                  lfuse__packed *packed)
 {
-    const lfuse__product_class *p = &c->product;
-    lfuse__product_layout l;
+    const int bands[2] = {band(&c->product, LFUSE__PRODUCT_A), band(&c->product, LFUSE__PRODUCT_B)};
 
-    LFUSE__TRY(lfuse__tiles_pack(c, facts, g, packed));
-    if (p->phase == LFUSE__EMULATED_PRODUCT) return LFUSE_OK;
-    lfuse__product_layout_make(c, &l);
-    const uint64_t each = bands(p, LFUSE__PRODUCT_A, packed->words[l.own + LFUSE__TILES_DOWN]) +
-                          bands(p, LFUSE__PRODUCT_B, packed->words[l.own + LFUSE__TILES_ACROSS]);
-    return lfuse__tiles_launch(c, g, each * (uint64_t)lfuse__product_batch(c, g), SPLITTERS, packed);
+    return lfuse__front_pack(c, facts, g, SPLITTERS, bands, false, packed);
 }
 
-/* Operands are read and their words are stored, at the rate of memory, in a launch of their own. */
+/* Operands are read and their words are stored. */
 bool lfuse__emulated_cost(const lfuse__product_class *p, const lfuse__facts *facts, const int64_t *extents,
                           lfuse__cut *c)
 {
-    const lfuse__tiles_costs costs = lfuse__costs_of(facts).tiles;
-    double wide = 0, bytes;
-
     if (!lfuse__tile_cost(p, facts, extents, c)) return false;
-    for (int i = 0; i < LFUSE__PRODUCT_SUM; i++)
-        if (!lfuse__is_kept(p, i)) wide += (double)extents[i];
-    bytes = (double)c->matrices * wide * (double)extents[2] * lfuse__emulation_bytes(p->solver->emulation);
-    c->time += costs.start + bytes / costs.bytes / (double)lfuse__units(facts);
+    lfuse__front_add_cost(p, facts, extents, lfuse__emulation_bytes(p->solver->emulation), c);
     return true;
 }
 

@@ -9,12 +9,9 @@
 #ifndef COMMON_MATMUL_EMULATED_H
 #define COMMON_MATMUL_EMULATED_H
 
-#include "common/matmul/mma.h"
+#include "common/matmul/front.h"
 
 enum {
-    LFUSE__EMULATED_SPLIT, LFUSE__EMULATED_PRODUCT, /* the phases */
-    LFUSE__EMULATED_PHASES,
-    LFUSE__EMULATED_KEEP = LFUSE__EMULATED_PHASES,  /* the phase that prepares what is kept */
     LFUSE__EMULATED_FACTOR = 4,   /* bytes of the factor of a row of A, or a column of B */
     LFUSE__EMULATED_PRODUCTS = 6, /* of words, at most */
     LFUSE__EMULATED_WORD = 2      /* bytes of a word */
@@ -84,8 +81,6 @@ bool lfuse__emulated_serves(const lfuse__product_class *p, const int64_t *least,
 bool lfuse__emulated_suits(const lfuse__product_class *p, const int64_t *extents);
 bool lfuse__emulated_cost(const lfuse__product_class *p, const lfuse__facts *facts, const int64_t *extents,
                        lfuse__cut *c);
-uint64_t lfuse__emulated_workspace(const lfuse__kernel_class *c, const lfuse__facts *facts, const lfuse__geometry *g);
-uint64_t lfuse__emulated_kept(const lfuse__kernel_class *c, const lfuse__facts *facts, const lfuse__geometry *g);
 lfuse_status lfuse__emulated_pack(const lfuse__kernel_class *c, const lfuse__facts *facts, const lfuse__geometry *g,
                                lfuse__packed *packed);
 

@@ -65,7 +65,7 @@ static void put_product(const lfuse__tiles *t, const char *name)
 
 static void put_kernel(const lfuse__tiles *t, const char *name)
 {
-    (t->p->phase == LFUSE__EMULATED_PRODUCT ? put_product : lfuse__emulated_put_split)(t, name);
+    (t->p->phase == LFUSE__FRONT_PRODUCT ? put_product : lfuse__emulated_put_split)(t, name);
 }
 
 /* ---- the solvers ---- */
@@ -114,7 +114,7 @@ static const lfuse__tile_shape bf16x6_shapes[] = {
         .name = text, .tile = &traits, .emulation = &row, .runs_on = runs_on, .pays = pays, .declines = declines,      \
         .candidate = lfuse__tile_candidate, .is_compiled_ahead = lfuse__tile_is_compiled_ahead,                        \
         .serves = lfuse__emulated_serves, .suits = lfuse__emulated_suits, .cost = lfuse__emulated_cost,                \
-        .phases = LFUSE__EMULATED_PHASES, .workspace = lfuse__emulated_workspace, .kept = lfuse__emulated_kept,        \
+        .phases = LFUSE__FRONT_PHASES, .workspace = lfuse__front_workspace, .kept = lfuse__front_kept,                 \
         .emit = lfuse__tiles_emit, .pack = lfuse__emulated_pack,                                                       \
     }
 

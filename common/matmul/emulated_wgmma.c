@@ -62,7 +62,7 @@ static void put_part(const void *context, int part, int indent)
 /* ---- the solvers ---- */
 
 static const lfuse__tile_source split = {
-    .batches = true, .columns = true, .product = LFUSE__EMULATED_PRODUCT, .put_part = put_part,
+    .batches = true, .columns = true, .product = LFUSE__FRONT_PRODUCT, .put_part = put_part,
     .put_other = lfuse__emulated_put_split, .pack = lfuse__emulated_pack,
 };
 
@@ -90,8 +90,8 @@ static const lfuse__tile_shape bf16x6_shapes[] = {
 #define SOLVER(text, traits, row)                                                                                      \
     {                                                                                                                  \
         LFUSE__PIPELINE(&split, &traits), .name = text, .emulation = &row, .serves = lfuse__emulated_serves,           \
-        .suits = lfuse__emulated_suits, .cost = lfuse__emulated_cost, .phases = LFUSE__EMULATED_PHASES,                \
-        .workspace = lfuse__emulated_workspace, .kept = lfuse__emulated_kept,                                          \
+        .suits = lfuse__emulated_suits, .cost = lfuse__emulated_cost, .phases = LFUSE__FRONT_PHASES,                   \
+        .workspace = lfuse__front_workspace, .kept = lfuse__front_kept,                                                \
     }
 
 static const lfuse__tile_traits f16x3_traits = TRAITS(f16x3_shapes), bf16x6_traits = TRAITS(bf16x6_shapes);

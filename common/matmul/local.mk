@@ -15,6 +15,8 @@ libfuse_core_la_SOURCES += \
 	%reldir%/epilogue.c \
 	%reldir%/fp8.c \
 	%reldir%/fp8.h \
+	%reldir%/front.c \
+	%reldir%/front.h \
 	%reldir%/grouped.c \
 	%reldir%/grouped.h \
 	%reldir%/lanes.c \

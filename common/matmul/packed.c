@@ -7,20 +7,13 @@
  */
 #include <string.h>
 
-#include "common/base/costs.h"
-#include "common/base/error.h"
 #include "common/matmul/fp8.h"
+#include "common/matmul/front.h"
 
 #include "common/kernels/text/gemm_pack.k.h"
 #include "common/kernels/text/gemm_pack_f16.k.h"
 #include "common/kernels/text/gemm_pack_fp8.k.h"
 #include "common/kernels/text/gemm_packed.k.h"
-
-enum {
-    PACK, PRODUCT, /* the phases of a run */
-    PHASES,
-    KEEP = PHASES  /* the phase that prepares what is kept */
-};
 
 enum {
     CHUNK = 16, /* bytes that are copied together */
@@ -43,27 +36,12 @@ static int packers(const lfuse__product_class *p)
 
 /* ---- the texts ---- */
 
-/* Whether the launch of the class's phase packs the operand. */
-static bool packs(const lfuse__product_class *p, int operand)
-{
-    return p->phase != PRODUCT && lfuse__is_kept(p, operand) == (p->phase == KEEP);
-}
-
-/*
- * Returns an expression: where the k-tiles of A or B begin. What is packed in a run is in the workspace, A in front of
- * B. tiles_down and k_tiles are in scope.
- */
+/* Returns an expression: where the k-tiles of A or B begin. tiles_down and k_tiles are in scope. */
 static lfuse__expr packed_at(const lfuse__tiles *t, int operand)
 {
-    const lfuse__product_class *p = t->p;
-    const int last = lfuse__kernel_buffers(t->t.k) - 1;
+    const int bytes = lfuse__mma_k_tile_bytes(t->p, LFUSE__PRODUCT_A);
 
-    if (lfuse__is_kept(p, operand))
-        return lfuse__expression("(BUFFER(%d) + W(%d))", LFUSE__PRODUCT_SUM, LFUSE__PRODUCT_SUM);
-    if (operand == LFUSE__PRODUCT_A || lfuse__is_kept(p, LFUSE__PRODUCT_A))
-        return lfuse__expression("(BUFFER(%d) + W(%d))", last, t->l.workspace);
-    return lfuse__expression("(BUFFER(%d) + W(%d) + (u64)tiles_down * k_tiles * %d)", last, t->l.workspace,
-                             p->rows * p->depth * lfuse__mma_bytes(p));
+    return lfuse__front_at(t, operand, lfuse__expression("(u64)tiles_down * k_tiles * %d", bytes).text);
 }
 
 static void put_operand(const void *context, int operand, int indent)
@@ -106,8 +84,8 @@ static void put_packer(const lfuse__tiles *t, const char *name)
     };
     const lfuse__parameter own[] = {
         {"ITEMS", .number = packers(t->p)}, {"LINES", .number = LINES},
-        {"PACKS_A", .number = packs(t->p, LFUSE__PRODUCT_A)}, {"PACKS_B", .number = packs(t->p, LFUSE__PRODUCT_B)},
-        {NULL},
+        {"PACKS_A", .number = lfuse__front_prepares(t->p, LFUSE__PRODUCT_A)},
+        {"PACKS_B", .number = lfuse__front_prepares(t->p, LFUSE__PRODUCT_B)}, {NULL},
     };
 
     lfuse__mma_put_text(t, 0, name, lfuse__text_gemm_pack, own, places);
@@ -115,78 +93,28 @@ static void put_packer(const lfuse__tiles *t, const char *name)
 
 /* ---- sizes ---- */
 
-/* K-tiles of an operand, of whole tiles. */
-static uint64_t packed_bytes(const lfuse__product_class *p, const lfuse__facts *facts, const lfuse__geometry *g,
-                             int operand)
-{
-    lfuse__cut cut;
-
-    lfuse__tiles_cut(p, facts, g, &cut);
-    const uint64_t tiles = (uint64_t)(operand == LFUSE__PRODUCT_A ? cut.down : cut.across);
-    return tiles * (uint64_t)lfuse__tile_width(p, operand) * (uint64_t)cut.k_tiles *
-           (uint64_t)(p->depth * lfuse__mma_bytes(p));
-}
-
-static uint64_t workspace(const lfuse__kernel_class *c, const lfuse__facts *facts, const lfuse__geometry *g)
-{
-    uint64_t bytes = 0;
-
-    for (int i = 0; i < LFUSE__PRODUCT_SUM; i++)
-        if (!lfuse__is_kept(&c->product, i)) bytes += packed_bytes(&c->product, facts, g, i);
-    return bytes;
-}
-
-static uint64_t kept(const lfuse__kernel_class *c, const lfuse__facts *facts, const lfuse__geometry *g)
-{
-    return packed_bytes(&c->product, facts, g, c->product.kept - 1);
-}
-
-/* Groups that pack an operand. */
-static uint64_t groups_of(const lfuse__product_class *p, const lfuse__geometry *g, int operand, uint64_t tiles)
-{
-    const uint64_t k_tiles = (uint64_t)lfuse__ceil_div(g->extents[2], p->depth);
-
-    return packs(p, operand) ? tiles * (uint64_t)(lfuse__tile_width(p, operand) / LINES) * k_tiles : 0;
-}
-
 static lfuse_status pack(const lfuse__kernel_class *c, const lfuse__facts *facts, const lfuse__geometry *g,
                          lfuse__packed *packed)
 {
-    const lfuse__product_class *p = &c->product;
-    lfuse__product_layout l;
-
-    LFUSE__TRY(lfuse__tiles_pack(c, facts, g, packed));
-    if (p->phase == PRODUCT) return LFUSE_OK;
-    lfuse__product_layout_make(c, &l);
-    const uint64_t all = groups_of(p, g, LFUSE__PRODUCT_A, packed->words[l.own + LFUSE__TILES_DOWN]) +
-                         groups_of(p, g, LFUSE__PRODUCT_B, packed->words[l.own + LFUSE__TILES_ACROSS]);
-    return lfuse__tiles_launch(c, g, all, (unsigned)packers(p), packed);
+    return lfuse__front_pack(c, facts, g, packers(&c->product), (const int[]){LINES, LINES}, true, packed);
 }
 
-/*
- * The operands are read and stored, at the rate of memory, in a launch of their own. Of what it stores all lines are
- * whole.
- */
+/* The operands are read and stored. Of what is stored all lines are whole. */
 static bool cost(const lfuse__product_class *p, const lfuse__facts *facts, const int64_t *extents, lfuse__cut *c)
 {
-    const lfuse__tiles_costs costs = lfuse__costs_of(facts).tiles;
     const int64_t chunk = CHUNK / lfuse__mma_bytes(p);
     int64_t whole[LFUSE__PRODUCT_BATCH];
-    double wide = 0, bytes;
 
     for (int i = 0; i < LFUSE__PRODUCT_BATCH; i++) whole[i] = lfuse__ceil_div(extents[i], chunk) * chunk;
     if (!lfuse__pipeline_cost(p, facts, whole, c)) return false;
-    for (int i = 0; i < LFUSE__PRODUCT_SUM; i++)
-        if (!lfuse__is_kept(p, i)) wide += (double)extents[i];
-    bytes = 2 * wide * (double)extents[2] * lfuse__mma_bytes(p);
-    c->time += costs.start + bytes / costs.bytes / (double)lfuse__units(facts);
+    lfuse__front_add_cost(p, facts, extents, 2 * lfuse__mma_bytes(p), c);
     return true;
 }
 
 /* ---- the solvers: what lies as it should is that of solvers by tensor maps, whose tiles have the same numbers ---- */
 
 static const lfuse__tile_source packed = {
-    .product = PRODUCT, .put_part = put_part, .put_other = put_packer, .pack = pack,
+    .product = LFUSE__FRONT_PRODUCT, .put_part = put_part, .put_other = put_packer, .pack = pack,
 };
 
 /* f16 and bf16 whose lines in memory are no whole chunks: a copy without a wait moves 4 bytes of them, or none. */
@@ -209,8 +137,9 @@ static bool is_first(int at)
 }
 
 const lfuse__solver lfuse__f16_packed = {
-    LFUSE__PIPELINE(&packed, &lfuse__multiply_f16), .name = "f16_packed", .cost = cost, .phases = PHASES,
-    .workspace = workspace, .kept = kept, .is_compiled_ahead = is_first, .serves = serves_f16, .suits = suits_f16,
+    LFUSE__PIPELINE(&packed, &lfuse__multiply_f16), .name = "f16_packed", .cost = cost, .phases = LFUSE__FRONT_PHASES,
+    .workspace = lfuse__front_workspace, .kept = lfuse__front_kept, .is_compiled_ahead = is_first, .serves = serves_f16,
+    .suits = suits_f16,
 };
 
 /* e4m3 and e5m2 whose lines do not run along k, or are no whole chunks. */
@@ -227,6 +156,7 @@ static bool is_fp8_ahead(int at)
 }
 
 const lfuse__solver lfuse__fp8_packed = {
-    LFUSE__PIPELINE(&packed, &lfuse__multiply_fp8), .name = "fp8_packed", .cost = cost, .phases = PHASES,
-    .workspace = workspace, .kept = kept, .is_compiled_ahead = is_fp8_ahead, .serves = serves_fp8,
+    LFUSE__PIPELINE(&packed, &lfuse__multiply_fp8), .name = "fp8_packed", .cost = cost, .phases = LFUSE__FRONT_PHASES,
+    .workspace = lfuse__front_workspace, .kept = lfuse__front_kept, .is_compiled_ahead = is_fp8_ahead,
+    .serves = serves_fp8,
 };
