@@ -125,7 +125,9 @@ typedef struct lfuse__product_class {
     /* What solvers are chosen by; no part of the text, which follows from the solver and the body. */
     lfuse_precision precision; /* FULL; TF32: operands are rounded; others: they may be split */
     bool frozen[2];     /* A, or B, is in memory and the same in all runs of an instance */
-    int epilogue_work;  /* simple operations of the body for an element */
+    int epilogue_work;  /* simple operations of the epilogue for an element */
+    int prologue_work[2], prologue_bytes[2]; /* simple operations, and bytes that are loaded, for an element of A or B
+                                                that is computed; else 0 */
     int epilogue_bytes; /* that a body with several stores loads and stores for an element, but for one store; else 0 */
 } lfuse__product_class;
 

@@ -68,6 +68,7 @@ kernel_texts = \
 	%reldir%/text/gemm_mma.k \
 	%reldir%/text/gemm_mma_fp8.k \
 	%reldir%/text/gemm_mma_operand.k \
+	%reldir%/text/gemm_mma_prologue.k \
 	%reldir%/text/gemm_mma_vectors.k \
 	%reldir%/text/gemm_pack.k \
 	%reldir%/text/gemm_pack_f16.k \

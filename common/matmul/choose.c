@@ -26,14 +26,35 @@ double lfuse__product_work(const lfuse__kernel_class *c)
     return work;
 }
 
+/* What an element of A or B takes that is computed. Rounding to the operand's type is no work of its own. */
+static void describe_prologue(lfuse__kernel_class *c, int side)
+{
+    bool needed[LFUSE__MAX_INSTRUCTIONS] = {false}, loaded[LFUSE__MAX_OPERANDS] = {false};
+    double work = 0;
+    int i, bytes = 0;
+
+    if (c->product.prologue[side]) {
+        lfuse__body_loads(c->body, c->product.prologue[side] - 1, needed, loaded);
+        for (i = 0; i < c->body->ninstr; i++)
+            if (needed[i] && c->body->instr[i].kind == LFUSE__I_APPLY)
+                work += lfuse__op_weight((lfuse__op)c->body->instr[i].op);
+        for (i = LFUSE__PRODUCT_OWN; i < c->noperands; i++)
+            if (loaded[i] && c->operands[i].inner != LFUSE__STRIDE_REPEAT)
+                bytes += (int)lfuse__type_bytes(c->operands[i].type);
+    }
+    c->product.prologue_work[side] = (int)work;
+    c->product.prologue_bytes[side] = bytes;
+}
+
 /* What an element of the epilogue takes. */
 static void describe_epilogue(lfuse__kernel_class *c)
 {
     int i, bytes = 0;
 
-    c->product.epilogue_work = (int)lfuse__product_work(c);
+    c->product.epilogue_work = (int)lfuse__product_work(c) - c->product.prologue_work[0] - c->product.prologue_work[1];
     if (c->body->nstores <= 1 || c->naxes) return;
     for (i = LFUSE__PRODUCT_OWN; i < c->noperands; i++) bytes += (int)lfuse__type_bytes(c->operands[i].type);
+    bytes -= c->product.prologue_bytes[0] + c->product.prologue_bytes[1];
     c->product.epilogue_bytes = bytes - (int)lfuse__type_bytes(c->product.sum);
 }
 
@@ -43,6 +64,7 @@ static void complete(lfuse__kernel_class *c)
     c->product.column_sums = !c->naxes ? 0 : c->body->ninstr > LFUSE__TILES_SHORT ? 2 : 1;
     c->product.sum = lfuse__register_type(c->operands[LFUSE__PRODUCT_A].type);
     c->rank = 2;
+    for (int i = LFUSE__PRODUCT_A; i <= LFUSE__PRODUCT_B; i++) describe_prologue(c, i);
     describe_epilogue(c);
 }
 

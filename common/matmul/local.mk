@@ -26,6 +26,7 @@ libfuse_core_la_SOURCES += \
 	%reldir%/mma.c \
 	%reldir%/mma.h \
 	%reldir%/mma_fp8.c \
+	%reldir%/mma_prologue.c \
 	%reldir%/mma_tf32.c \
 	%reldir%/packed.c \
 	%reldir%/pipeline.c \

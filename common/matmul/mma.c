@@ -59,7 +59,22 @@ int lfuse__mma_local(const lfuse__product_class *p)
 }
 
 /* Parts of text/gemm_mma_operand.k; a place of a text has the number of the operand times PARTS and the part's. */
-enum { LINES, ADDRESSES, FROM, COPY, FRAGMENTS, COPY_SLOWLY, PARTS };
+enum { LINES, ADDRESSES, FROM, COPY, FRAGMENTS, COPY_SLOWLY, COMPUTE_FIRST, COMPUTE, PARTS };
+
+/* What an operand has that is computed, beside or in place of these parts. */
+static void put_computed(const lfuse__tiles *t, int operand, int part, int indent, const lfuse__parameter *parameters)
+{
+    static const struct {
+        int part;
+        lfuse__mma_computed_part computed;
+    } all[] = {
+        {ADDRESSES, LFUSE__MMA_COMPUTED_ARRAYS}, {COMPUTE_FIRST, LFUSE__MMA_COMPUTED_FIRST},
+        {COMPUTE, LFUSE__MMA_COMPUTED_NEXT}, {COPY_SLOWLY, LFUSE__MMA_COMPUTED_SLOWLY},
+    };
+
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (all[i].part == part) lfuse__mma_put_computed(t, operand, all[i].computed, indent, parameters);
+}
 
 static void put_operand(const void *context, int place, int indent)
 {
@@ -74,16 +89,18 @@ static void put_operand(const void *context, int place, int indent)
     const int turns = chunks < bank_chunks ? chunks : bank_chunks;
     const int copiers = lfuse__has_maps(p) ? LFUSE__WARPGROUP : 0; /* work-items; 0: all */
     const int base = a || lfuse__has_rings(p) ? 0 : lfuse__mma_k_tile_bytes(p, LFUSE__PRODUCT_A);
+    const bool computed = p->prologue[operand];
     const lfuse__expr stage = lfuse__expression("to - base + %d", base);
     const lfuse__expr index = a ? lfuse__pipeline_row(p, "a0", "line") : lfuse__expression("b0 + line");
     const lfuse__expr first_stage = lfuse__expression("%d", base * lfuse__mma_stages(p));
     char first[96], first_of_warp[64];
     const lfuse__parameter parameters[] = {
-        {"X", .word = a ? "a" : "b"}, {"PART_LINES", .number = part == LINES || part == ADDRESSES},
+        {"X", .word = a ? "a" : "b"}, {"COMPUTED", .number = computed},
+        {"PART_LINES", .number = part == LINES || (part == ADDRESSES && !computed)},
         {"PART_ADDRESSES", .number = part == ADDRESSES},
         {"PART_FROM", .number = part == FROM || (part == ADDRESSES && !p->solver->tile->blocks)},
-        {"PART_COPY", .number = part == COPY}, {"PART_FRAGMENTS", .number = part == FRAGMENTS},
-        {"PART_COPY_SLOWLY", .number = part == COPY_SLOWLY}, {"K_CONTIGUOUS", .number = along},
+        {"PART_COPY", .number = part == COPY && !computed}, {"PART_FRAGMENTS", .number = part == FRAGMENTS},
+        {"PART_COPY_SLOWLY", .number = part == COPY_SLOWLY && !computed}, {"K_CONTIGUOUS", .number = along},
         {"OPERAND", .word = first}, {"LD", .number = a ? t->l.lda : t->l.ldb}, {"ORIGIN", .word = a ? "a0" : "b0"},
         {"OUTER", .word = a ? "m" : "n"}, {"OUTER_INDEX", .word = index.text}, {"DEPTH", .number = depth},
         {"BASE", .number = base * lfuse__mma_stages(p)}, {"WIDTH", .number = width},
@@ -101,13 +118,14 @@ static void put_operand(const void *context, int place, int indent)
         {"LOADS", .number = width * depth / chunk / t->threads}, {"APART", .number = t->threads / chunks},
         {"WARP_TILE", .number = warp_tile}, {"FIRST_OF_WARP", .word = first_of_warp},
         {"TILE_EIGHT", .word = a ? "quarter % 2" : "quarter / 2"},
-        {"K_EIGHT", .word = a ? "quarter / 2" : "quarter % 2"}, {NULL},
+        {"K_EIGHT", .word = a ? "quarter / 2" : "quarter % 2"}, {"ITEMS", .number = t->threads}, {NULL},
     };
 
     lfuse__put_product_first(&t->l, operand, first, sizeof first);
     snprintf(first_of_warp, sizeof first_of_warp, "warp %s %d * %d", a ? "/" : "%",
              p->columns / lfuse__mma_warp_columns(p), warp_tile);
     lfuse__put_text(t->t.out, indent, lfuse__text_gemm_mma_operand, parameters, NULL, NULL);
+    if (computed) put_computed(t, operand, part, indent, parameters);
 }
 
 /*
@@ -144,7 +162,7 @@ static void add_parameters(const lfuse__tiles *t, const char *name, lfuse__param
         {"ROWS", .number = p->rows}, {"COLUMNS", .number = p->columns}, {"DEPTH", .number = p->depth},
         {"WARP_ROWS", .number = lfuse__mma_warp_rows(p)}, {"WARP_COLUMNS", .number = lfuse__mma_warp_columns(p)},
         {"SUMS", .number = p->item_rows * p->item_columns}, {"AHEAD", .number = p->prefetch},
-        {"STAGES", .number = lfuse__mma_stages(p)},
+        {"STAGES", .number = lfuse__mma_stages(p)}, {"SETS", .number = lfuse__mma_sets(p)},
         {"STEPS", .number = p->depth * lfuse__mma_bytes(p) / LFUSE__MMA_STEP_BYTES},
         {"MAP_A", .number = lfuse__tiles_map(p, &t->l, LFUSE__PRODUCT_A)},
         {"MAP_B", .number = lfuse__tiles_map(p, &t->l, LFUSE__PRODUCT_B)},
@@ -175,6 +193,8 @@ static void add_places(lfuse__text_place *all, int own, int most)
         {"COPY_A", put_operand, A + COPY}, {"COPY_B", put_operand, B + COPY},
         {"FRAGMENTS_A", put_operand, A + FRAGMENTS}, {"FRAGMENTS_B", put_operand, B + FRAGMENTS},
         {"COPY_SLOWLY_A", put_operand, A + COPY_SLOWLY}, {"COPY_SLOWLY_B", put_operand, B + COPY_SLOWLY},
+        {"COMPUTE_FIRST_A", put_operand, A + COMPUTE_FIRST}, {"COMPUTE_FIRST_B", put_operand, B + COMPUTE_FIRST},
+        {"COMPUTE_A", put_operand, A + COMPUTE}, {"COMPUTE_B", put_operand, B + COMPUTE},
         {"VECTORS_OF_SUMS", put_vectors, 0}, {"EPILOGUE", lfuse__tiles_put_end, 0}, {NULL, NULL, 0},
     };
 
@@ -264,6 +284,22 @@ const char *lfuse__mma_declines(const lfuse__facts *facts, const lfuse__matmul_d
     return why ? why : lfuse__mma_declines_any(facts, desc);
 }
 
+/* The solver of f16 and bf16 has operands that are computed where they are read; those of other types do not. */
+static const char *declines(const lfuse__facts *facts, const lfuse__matmul_desc *desc)
+{
+    lfuse__matmul_desc plain = *desc;
+
+    plain.prologue = false;
+    return lfuse__mma_declines(facts, &plain);
+}
+
+static bool candidate(const lfuse__solver *solver, int at, lfuse__product_class *p)
+{
+    if (!lfuse__tile_candidate(solver, at, p)) return false;
+    if (p->prologue[LFUSE__PRODUCT_A] || p->prologue[LFUSE__PRODUCT_B]) p->occupancy = lfuse__mma_computed_blocks(p);
+    return true;
+}
+
 /* Stream-K is slower than whole tiles. */
 bool lfuse__mma_serves(const lfuse__product_class *p, const int64_t *least, const int64_t *most)
 {
@@ -292,12 +328,12 @@ static const lfuse__tile_shape shapes[] = {
 static const lfuse__tile_traits traits = {
     LFUSE__SHAPES(shapes), .chunk = LFUSE__MMA_CHUNK, .tensor_cores = true,
     .bytes = 2, .local = lfuse__mma_local, .put_corner = lfuse__mma_put_corner, .put_place = lfuse__mma_put_place,
-    .put_kernel = lfuse__mma_put_kernel,
+    .put_kernel = lfuse__mma_put_kernel, .loaded_ahead = lfuse__mma_sets,
 };
 
 const lfuse__solver lfuse__mma = {
-    .name = "mma", .tile = &traits, .runs_on = lfuse__tiles_fit, .declines = lfuse__mma_declines,
-    .candidate = lfuse__tile_candidate, .is_compiled_ahead = lfuse__tile_is_compiled_ahead, .serves = lfuse__mma_serves,
+    .name = "mma", .tile = &traits, .runs_on = lfuse__tiles_fit, .declines = declines,
+    .candidate = candidate, .is_compiled_ahead = lfuse__tile_is_compiled_ahead, .serves = lfuse__mma_serves,
     .suits = lfuse__mma_suits, .cost = lfuse__tile_cost, .phases = 1, .tickets = lfuse__tiles_tickets,
     .workspace = lfuse__tiles_workspace, .emit = lfuse__tiles_emit, .pack = lfuse__tiles_pack,
 };

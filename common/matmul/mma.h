@@ -55,6 +55,31 @@ void lfuse__mma_put_text(const lfuse__tiles *t, int indent, const char *name, co
                          const lfuse__parameter *own, const lfuse__text_place *own_places);
 
 /*
+ * mma_prologue.c: puts a part of text/gemm_mma_prologue.k for A or B, whose elements are computed where they are read.
+ * `parameters` are those of text/gemm_mma_operand.k.
+ *   - ARRAYS declares the registers for what the next k-tile is computed of.
+ *   - FIRST computes the first k-tile, and loads for the second one.
+ *   - NEXT computes the k-tile behind the one that is multiplied, and loads for that behind it.
+ *   - SLOWLY computes a k-tile whose sources are not aligned.
+ */
+typedef enum lfuse__mma_computed_part {
+    LFUSE__MMA_COMPUTED_ARRAYS,
+    LFUSE__MMA_COMPUTED_FIRST,
+    LFUSE__MMA_COMPUTED_NEXT,
+    LFUSE__MMA_COMPUTED_SLOWLY,
+    LFUSE__MMA_COMPUTED_PARTS
+} lfuse__mma_computed_part;
+void lfuse__mma_put_computed(const lfuse__tiles *t, int operand, lfuse__mma_computed_part part, int indent,
+                             const lfuse__parameter *parameters);
+/*
+ * mma_prologue.c: registers for what operands are computed of.
+ *   - sets returns how many k-tiles ahead it is loaded, each into a set of its own; 1 where nothing is computed.
+ *   - computed_blocks returns for how many groups a unit has registers then.
+ */
+int lfuse__mma_sets(const lfuse__product_class *p);
+int lfuse__mma_computed_blocks(const lfuse__product_class *p);
+
+/*
  * wgmma.c: the matrix descriptor of A or B but for the address, a number; what is added to it for the next step along
  * k. A warpgroup has item_rows / 2 blocks of 64 rows, its warps 16 rows of each.
  */

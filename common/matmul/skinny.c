@@ -117,8 +117,13 @@ static bool cost(const lfuse__product_class *p, const lfuse__facts *facts, const
     const double products = wide * few / costs.tiles.skinny_rate;
     const double bytes = wide * lfuse__type_bytes(p->sum) / costs.tiles.bytes;
     const double groups = (double)(batch * c->down * c->across * c->parts);
+    /* Each group computes what it needs of the short operand. */
+    const int long_side = p->rows == p->item_rows ? LFUSE__PRODUCT_B : LFUSE__PRODUCT_A;
+    const double computing = wide * lfuse__tiles_computing(p, &costs, long_side) +
+                             (double)(c->down * c->across * extents[2]) * few *
+                                 lfuse__tiles_computing(p, &costs, LFUSE__PRODUCT_B - long_side);
     c->time = costs.tiles.skinny_launch + costs.tiles.start +
-              (products > bytes ? products : bytes) / fmin(groups, (double)units);
+              fmax(products + computing, bytes) / fmin(groups, (double)units);
     return true;
 }
 

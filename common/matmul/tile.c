@@ -163,16 +163,22 @@ lfuse_status lfuse__tiles_emit(lfuse__strbuf *out, const char *name, const lfuse
 
 /* ---- sizes ---- */
 
+/* Whether A (i = 0) or B, or what it is computed of, lies in rows of vectors. */
+static bool lies_in_vectors(const lfuse__kernel_class *c, const lfuse__geometry *g, int i, int vector)
+{
+    return lfuse__product_side_aligned(c, g, i, vector) &&
+           (c->product.prologue[i] || lfuse__product_aligned(c, g, i, vector));
+}
+
 /* Whether A (i = 0) or B lies in rows of vectors, and where a tile may cut a row, has nothing else there. */
 static bool matrix_aligned(const lfuse__kernel_class *c, const lfuse__geometry *g, int i)
 {
     const int vector = lfuse__tiles_vector(&c->product), chunk = c->product.solver->tile->chunk;
     if (chunk)
         return g->extents[lfuse__is_k_contiguous(&c->product, i) ? 2 : i] % chunk == 0 &&
-               lfuse__product_aligned(c, g, i, chunk);
+               lies_in_vectors(c, g, i, chunk);
     if (!lfuse__is_k_contiguous(&c->product, i) && g->extents[i] % vector) return false;
-    return lfuse__product_side_aligned(c, g, i, vector) &&
-           (c->product.prologue[i] || lfuse__product_aligned(c, g, i, vector));
+    return lies_in_vectors(c, g, i, vector);
 }
 
 lfuse_status lfuse__tiles_launch(const lfuse__kernel_class *c, const lfuse__geometry *g, uint64_t groups,

@@ -7,6 +7,7 @@
 #ifndef COMMON_MATMUL_TILE_H
 #define COMMON_MATMUL_TILE_H
 
+#include "common/base/costs.h"
 #include "common/matmul/solver.h"
 
 /* The solvers' own argument words. */
@@ -85,6 +86,8 @@ typedef struct lfuse__tile_traits {
      */
     bool (*sums_columns)(const lfuse__product_class *p);
     void (*put_addend)(const lfuse__tiles *t, int indent, const char *addend);
+    /* Solvers that compute operands: returns how many k-tiles ahead what these are computed of is loaded. */
+    int (*loaded_ahead)(const lfuse__product_class *p);
     bool overlaps;     /* the kernel has HAND_OVER and BEGIN, for devices with facts.overlaps */
     /*
      * Returns the elements of local memory of a group, in units of the accumulators; of pipelines (mma.h) those of the
@@ -169,6 +172,8 @@ bool lfuse__tile_candidate(const lfuse__solver *solver, int at, lfuse__product_c
 bool lfuse__tile_is_compiled_ahead(int at);
 bool lfuse__tile_serves(const lfuse__product_class *p, const int64_t *least, const int64_t *most);
 bool lfuse__tile_cost(const lfuse__product_class *p, const lfuse__facts *facts, const int64_t *extents, lfuse__cut *c);
+/* Returns the cycles of a compute unit for an element of A or B that is computed; 0 where the operand is not. */
+double lfuse__tiles_computing(const lfuse__product_class *p, const lfuse__costs *costs, int side);
 /* Cuts a product for a geometry, whose `parts` prevails. Returns false where stream-K cannot cut these sizes. */
 bool lfuse__tiles_cut(const lfuse__product_class *p, const lfuse__facts *facts, const lfuse__geometry *g,
                       lfuse__cut *cut);

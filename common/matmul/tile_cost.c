@@ -70,7 +70,30 @@ typedef struct tile_model {
     double each;          /* elements of a work-item in the epilogue */
     int threads;          /* work-items of a group */
     bool maps;            /* it has tensor maps */
+    double computing;     /* cycles of a compute unit for a k-tile of operands that are computed */
+    double sources[2];    /* bytes that an element of these is computed of */
+    double ahead;         /* k-tiles that are on their way from memory */
 } tile_model;
+
+/*
+ * Instructions for an element that is computed, beside its work: it is loaded, converted and stored, in chunks; and the
+ * bytes of its sources that a compute unit gets from the cache in a cycle.
+ */
+enum { CONVERTING = 6, CACHE_BYTES = 64 };
+
+double lfuse__tiles_computing(const lfuse__product_class *p, const lfuse__costs *costs, int side)
+{
+    const double instructions = CONVERTING + p->prologue_work[side] * costs->tiles.epilogue.instructions;
+
+    return p->prologue[side] ? instructions / costs->lanes + (double)p->prologue_bytes[side] / CACHE_BYTES : 0;
+}
+
+/* Returns the cycles in which a compute unit computes the elements of a k-tile. */
+static double computing_time(const lfuse__product_class *p, const lfuse__costs *costs)
+{
+    return p->depth * (p->rows * lfuse__tiles_computing(p, costs, LFUSE__PRODUCT_A) +
+                       p->columns * lfuse__tiles_computing(p, costs, LFUSE__PRODUCT_B));
+}
 
 /* Groups that a compute unit has room for, as far as is known: a unit may have more local memory than a group. */
 static int residents_of(const lfuse__tile_shape *s, const lfuse__product_class *p, const lfuse__facts *facts,
@@ -95,14 +118,17 @@ static tile_model model_of(const lfuse__product_class *p, const lfuse__facts *fa
 {
     const lfuse__costs costs = lfuse__costs_of(facts);
     const lfuse__tile_shape *s = shape_of(p);
+    const bool computes = p->prologue[LFUSE__PRODUCT_A] || p->prologue[LFUSE__PRODUCT_B];
     tile_model k = {.s = s, .tile = p->solver->tile, .facts = facts, .costs = costs.tiles, .by = scale(p),
                     .lanes = costs.lanes, .work = p->epilogue_work, .bytes = p->epilogue_bytes,
                     .each = each_of(p), .threads = lfuse__tiles_threads(p),
-                    .maps = lfuse__has_maps(p)};
+                    .maps = lfuse__has_maps(p), .computing = computing_time(p, &costs),
+                    .sources = {p->prologue_bytes[0], p->prologue_bytes[1]},
+                    .ahead = computes ? p->solver->tile->loaded_ahead(p) : s->prefetch};
     const double sums = s->item_rows * s->item_columns, operands = s->item_rows + s->item_columns;
     const double loaded = (1.0 / s->rows + 1.0 / s->columns) * (int)sizeof(float); /* bytes of each product */
     if (costs.tiles.fitted) {
-        k.residents = s->residents, k.wait = s->wait, k.rate = s->rate;
+        k.residents = computes ? p->occupancy : s->residents, k.wait = s->wait, k.rate = s->rate;
         return k;
     }
     k.residents = residents_of(s, p, facts, costs.rows.registers);
@@ -191,8 +217,8 @@ static double epilogue_time(const tile_model *k, double beside)
 /* Returns the cycles of a k-tile, with `beside` groups on a compute unit. */
 static double k_tile_time(const tile_model *k, const lfuse__cut *c, double beside)
 {
-    const double work = tile_of(k) * k->s->depth / k->rate;
-    const double wait = k->wait / k->s->prefetch + (c->whole_vectors ? 0 : k->costs.unaligned);
+    const double work = tile_of(k) * k->s->depth / k->rate + k->computing;
+    const double wait = k->wait / k->ahead + (c->whole_vectors ? 0 : k->costs.unaligned);
     return fmax(wait + work, beside * work);
 }
 
@@ -229,6 +255,15 @@ static double parts_worth(const tile_model *k, double rounds)
     return k->costs.parts[k->tile->tensor_cores].worth * (k->maps && rounds > 1 ? crowded : 1);
 }
 
+/* Returns the cycles in which memory delivers what operands are computed of, once, to `groups` groups. */
+static double sources_time(const tile_model *k, const lfuse__cut *c, double groups)
+{
+    const double rows = (double)c->down * k->s->rows, columns = (double)c->across * k->s->columns;
+    const double bytes = (rows * k->sources[0] + columns * k->sources[1]) * (double)c->k_tiles * k->s->depth;
+
+    return bytes / k->costs.bytes / fmin(groups, (double)lfuse__units(k->facts));
+}
+
 static double time_of(const tile_model *k, const lfuse__cut *c)
 {
     const lfuse__tile_shape *s = k->s;
@@ -240,7 +275,7 @@ static double time_of(const tile_model *k, const lfuse__cut *c)
     const double vectors = tile * k->by / 4 / items * (double)c->parts; /* that each adds up in the end */
     const lfuse__parts_costs *cost = &k->costs.parts[k->tile->tensor_cores];
     const double end = c->parts > 1 ? cost->meeting + cost->latency * ceil(vectors / k->costs.on_the_way) : 0;
-    const double time = k->costs.start + rounds_time(k, c, rounds, beside) + end;
+    const double time = k->costs.start + fmax(rounds_time(k, c, rounds, beside), sources_time(k, c, groups)) + end;
     return (c->parts > 1 ? parts_worth(k, rounds) * time : time) - handing_gains(k, c->parts == 1, groups, rounds);
 }
 

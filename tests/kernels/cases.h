@@ -34,6 +34,8 @@ void case_unit_sums(rig *r);   /* those on tensor cores, where the rig's facts h
 void case_prologues(rig *r); /* products that compute an operand where they read it; which are refused */
 void case_prologue_refusals(const lfuse__facts *facts);
 void prologues_emit(lfuse__strbuf *out, const lfuse__facts *facts);
+void case_unit_prologues(rig *r, lfuse_type type); /* those of f16 or bf16 on tensor cores, where the facts have them */
+void unit_prologues_emit(lfuse__strbuf *out, const lfuse__facts *facts);
 void unit_sums_emit(lfuse__strbuf *out, const lfuse__facts *facts);
 void sums_emit(lfuse__strbuf *out, const lfuse__facts *facts, int turn, int turns);
 /* Of devices that have tensor cores, and `wgmma` too. */

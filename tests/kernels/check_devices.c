@@ -133,6 +133,8 @@ static void use_made(rig *r)
     case_prologue_refusals(&r->facts);
     case_prologues(r);
     if (r->facts.vector_lanes && as_teams(r, &teams)) case_prologues(&teams);
+    case_unit_prologues(r, LFUSE_F16);
+    case_unit_prologues(r, LFUSE_BF16);
 }
 
 static void use_grouped(rig *r)

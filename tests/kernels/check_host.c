@@ -154,6 +154,12 @@ TEST_LOOP(units, 0, test_all() ? 7 : 5)
     if (_i == 0) case_empty_parts(&r);
 }
 
+TEST_LOOP(unit_prologues, 0, 2)
+{
+    open_units();
+    case_unit_prologues(&r, _i ? LFUSE_BF16 : LFUSE_F16);
+}
+
 TEST_CASE("summed", .teardown = close_form)
 
 TEST(unit_sums)

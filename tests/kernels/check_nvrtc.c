@@ -380,6 +380,14 @@ TEST_LOOP(steps_together, 2, 3)
     if (!compiles(&w, arch(_i))) TEST_SKIP("%s", lfuse__error_message());
 }
 
+/* Operands that are computed where tensor cores multiply them, on the oldest device that has these. */
+TEST(unit_prologues)
+{
+    writer w = {.text = LFUSE__STRBUF_INIT, .facts = facts_items(true)};
+    unit_prologues_emit(&w.text, &w.facts);
+    if (!compiles(&w, "sm_80")) TEST_SKIP("%s", lfuse__error_message());
+}
+
 /*
  * Nor sums on tensor cores; but the large tiles of f32x3_mma and of mma_fp8 take all registers that a thread can have,
  * and may spill a few words, which are no sums: the latter reads two of them for each k-tile. Those that sum columns

@@ -3,7 +3,7 @@ kernel_cases = %reldir%/arrive.c %reldir%/bounds.c %reldir%/bundles.c %reldir%/c
 	%reldir%/classes.c %reldir%/classes.h %reldir%/grouped.c %reldir%/host.c %reldir%/host.h %reldir%/lines.c \
 	%reldir%/look_ups.c %reldir%/members.c %reldir%/networks.c %reldir%/networks.h %reldir%/products.c \
 	%reldir%/prologues.c %reldir%/rig.c %reldir%/rig.h %reldir%/row_look_ups.c %reldir%/rows.c %reldir%/split.c \
-	%reldir%/strassen.c %reldir%/sums.c %reldir%/tiles.c tests/matmul/choose.h
+	%reldir%/strassen.c %reldir%/sums.c %reldir%/tiles.c %reldir%/unit_prologues.c tests/matmul/choose.h
 
 check_PROGRAMS += %reldir%/check_emit %reldir%/check_rows_choose %reldir%/check_host %reldir%/check_devices \
 	%reldir%/probe-d3

@@ -269,7 +269,8 @@ TEST(takers)
         { { .types = { LFUSE_F16, LFUSE_F16 }, .result = LFUSE_F16, .list = true }, "simt cpu " },
         { { .types = { LFUSE_F32, LFUSE_F32 }, .result = LFUSE_F32, .precision = LFUSE_PRECISION_TF32 },
           "mma_tf32 vendor " },
-        { { .types = { LFUSE_F16, LFUSE_F16 }, .result = LFUSE_F16, .prologue = true }, "skinny cpu vendor strassen " },
+        { { .types = { LFUSE_F16, LFUSE_F16 }, .result = LFUSE_F16, .prologue = true },
+          "mma skinny cpu vendor strassen " },
         { { .types = { LFUSE_F16, LFUSE_F16 }, .result = LFUSE_F16, .column_sums = true }, "simt " },
         { { .types = { LFUSE_F32, LFUSE_F32 }, .result = LFUSE_F32, .prepared = true }, "simt skinny cpu vendor mlp " },
     };
