@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which solver computes a product, and by which of its candidates: the cheapest by the cost models, or a named one. */
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -181,17 +182,27 @@ static double find(const lfuse__facts *facts, const int64_t *extents, const lfus
     return best;
 }
 
+/* Sets *c to a class of the described product that finds candidates; it has no body. */
+static void class_of(const lfuse__matmul_desc *desc, lfuse__kernel_class *c)
+{
+    memset(c, 0, sizeof *c);
+    for (int i = LFUSE__PRODUCT_A; i <= LFUSE__PRODUCT_B; i++) {
+        c->operands[i].type = desc->types[i];
+        c->product.prologue[i] = desc->prologue && desc->prologue_bytes[i];
+        c->product.prologue_work[i] = desc->prologue_work[i], c->product.prologue_bytes[i] = desc->prologue_bytes[i];
+    }
+    c->product.sum = lfuse__register_type(desc->types[0]);
+    c->product.ta = desc->transposed[0], c->product.tb = desc->transposed[1];
+    c->product.precision = desc->precision, c->product.batched = desc->batched;
+}
+
 double lfuse__matmul_estimate(const lfuse__facts *facts, const lfuse__matmul_desc *desc)
 {
     const lfuse__matmul_sizes *s = &desc->low;
     const int64_t extents[LFUSE__PRODUCT_EXTENTS] = {s->m, s->n, s->k, s->matrices};
     lfuse__kernel_class c;
 
-    memset(&c, 0, sizeof c);
-    for (int i = LFUSE__PRODUCT_A; i <= LFUSE__PRODUCT_B; i++) c.operands[i].type = desc->types[i];
-    c.product.sum = lfuse__register_type(desc->types[0]);
-    c.product.ta = desc->transposed[0], c.product.tb = desc->transposed[1];
-    c.product.precision = desc->precision, c.product.batched = desc->batched;
+    class_of(desc, &c);
     return find(facts, extents, &c, false, false, &c.product);
 }
 
@@ -248,6 +259,22 @@ static lfuse_status nobody(const lfuse__facts *facts, const int64_t *extents, co
  */
 #define LEAST_SHARE 0.5
 #define SHARE_OF_PARTS 0.8
+/* By how much an estimate with operands that are computed has to be below one of passes. */
+#define SURE 1.1
+
+/* Returns what the vendor's library takes at least for a class without an epilogue; below 0: it is not known. */
+static double vendors_time(const lfuse__facts *facts, const int64_t *extents, bool ahead, const lfuse__kernel_class *c)
+{
+    const double start = lfuse__costs_of(facts).tiles.start;
+    lfuse__product_class plain;
+    const double loops = find(facts, extents, c, false, ahead, &plain) - start;
+    double share;
+
+    if (loops < -start) return -1;
+    share = plain.solver->vendors_share > 0 ? plain.solver->vendors_share : LEAST_SHARE;
+    if (plain.split && share > SHARE_OF_PARTS) share = SHARE_OF_PARTS;
+    return start + share * (loops > 0 ? loops : 0);
+}
 
 /* Whether a product with its epilogue is not slower than the vendor's and a kernel behind it, which reads the sums. */
 static bool epilogue_pays(const lfuse__facts *facts, const int64_t *extents, bool ahead, const lfuse__kernel_class *c)
@@ -257,16 +284,66 @@ static bool epilogue_pays(const lfuse__facts *facts, const int64_t *extents, boo
                         (double)(c->product.batched ? extents[LFUSE__PRODUCT_BATCH] : 1);
     const double bytes = 2 * sums * (double)lfuse__type_bytes(c->operands[LFUSE__PRODUCT_A].type);
     const double behind = costs.start + bytes / costs.bytes / (double)lfuse__units(facts);
-    lfuse__product_class with, plain;
+    lfuse__product_class with;
     lfuse__kernel_class bare = *c;
-    double share, loops;
+    double vendors;
 
     bare.product.epilogue_work = bare.product.epilogue_bytes = 0;
-    loops = find(facts, extents, &bare, false, ahead, &plain) - costs.start;
-    if (loops < -costs.start) return false;
-    share = plain.solver->vendors_share > 0 ? plain.solver->vendors_share : LEAST_SHARE;
-    if (plain.split && share > SHARE_OF_PARTS) share = SHARE_OF_PARTS;
-    return find(facts, extents, c, false, ahead, &with) <= costs.start + share * (loops > 0 ? loops : 0) + behind;
+    vendors = vendors_time(facts, extents, ahead, &bare);
+    return vendors >= 0 && find(facts, extents, c, false, ahead, &with) <= vendors + behind;
+}
+
+/*
+ * Whether a product that computes operands is estimated to be faster than kernels that store these, and a product of
+ * what they store, whoever computes it: such a product reads its operands at the rate of memory at best. Of an operand
+ * that stays with its sources in the cache behind the units, nothing is gained: with B of f32 that is converted to f16,
+ * an H100 took 1.14 to 1.28 times as long for 64 and 128 x 1024 x 1024, 64 x 1024 x 4096 and 128 x 2048 x 2048.
+ */
+static bool prologue_pays_at(const lfuse__facts *facts, const lfuse__matmul_desc *desc, const lfuse__matmul_sizes *s)
+{
+    const lfuse__tiles_costs costs = lfuse__costs_of(facts).tiles;
+    const int64_t extents[LFUSE__PRODUCT_EXTENTS] = {s->m, s->n, s->k, 1};
+    const double elements[] = {(double)s->m * (double)s->k, (double)s->k * (double)s->n};
+    const double rate = costs.bytes * (double)lfuse__units(facts);
+    lfuse__matmul_desc stored = *desc;
+    lfuse__kernel_class with, without;
+    double passes = 0, read = 0, plain;
+
+    stored.prologue = false;
+    class_of(desc, &with);
+    class_of(&stored, &without);
+    for (int i = LFUSE__PRODUCT_A; i <= LFUSE__PRODUCT_B; i++) {
+        const double bytes = elements[i] * (double)lfuse__type_bytes(desc->types[i]);
+        const double moved = elements[i] * desc->prologue_bytes[i] + bytes;
+        read += bytes;
+        if (!with.product.prologue[i]) continue;
+        if (moved <= (double)facts->info.cache_bytes) return false;
+        passes += costs.start + moved / rate;
+    }
+    plain = lfuse__vendor.runs_on(facts) ? vendors_time(facts, extents, false, &without)
+                                         : find(facts, extents, &without, false, false, &without.product);
+    const double time = find(facts, extents, &with, false, false, &with.product);
+    return time >= 0 && plain >= 0 && time * SURE < passes + fmax(plain, costs.start + read / rate);
+}
+
+/* Whether tiles of some solver compute operands of the product. */
+static bool has_computing_tiles(const lfuse__facts *facts, const lfuse__matmul_desc *desc)
+{
+    for (int i = 0; lfuse__solvers[i]; i++) {
+        const lfuse__solver *s = lfuse__solvers[i];
+        if (s->tile && s->tile->loaded_ahead && lfuse__solver_takes(s, facts, desc)) return true;
+    }
+    return false;
+}
+
+bool lfuse__matmul_prologue_pays(const lfuse__facts *facts, const lfuse__matmul_desc *desc)
+{
+    const lfuse__matmul_sizes *low = &desc->low, *high = &desc->high;
+
+    if (!has_computing_tiles(facts, desc) || low->m < 1 || low->n < 1 || low->k < 1 || high->m > INT32_MAX ||
+        high->n > INT32_MAX || high->k > INT32_MAX)
+        return false;
+    return prologue_pays_at(facts, desc, low) && prologue_pays_at(facts, desc, high);
 }
 
 /* Whether the vendor's product, where there is one, is taken for faster; e: the extents, each 1 at least. */

@@ -209,6 +209,6 @@ static const char *declines(const lfuse__facts *facts, lfuse__planned_solver sol
 const lfuse__matmul_advice lfuse__products_advice = {
     .has_tiles = lfuse__tiles_fit, .compete = compete, .splits = lfuse__matmul_splits,
     .has_networks = lfuse__network_runs_on, .declines = declines,
-    .provider = provider, .strassen_levels = lfuse__strassen_levels,
+    .provider = provider, .prologue_pays = lfuse__matmul_prologue_pays, .strassen_levels = lfuse__strassen_levels,
     .network_pays = lfuse__network_pays,
 };

@@ -50,7 +50,8 @@ typedef struct lfuse__matmul_desc {
     lfuse_precision precision;   /* FULL, TF32 or one that splits operands */
     bool batched;                /* the result has more axes than two */
     bool list;                   /* the products of the members of two lists */
-    bool prologue;               /* A or B is computed where it is read */
+    bool prologue;               /* A or B is computed where it is read: */
+    int prologue_work[2], prologue_bytes[2]; /* simple operations, and bytes that are loaded, for an element of it */
     bool column_sums;            /* the columns of the result are summed */
     bool transposed[2];          /* A is stored as [k, m], B as [n, k] */
     bool frozen[2];              /* A, or B, is the same at all runs of an instance */
@@ -103,6 +104,11 @@ typedef struct lfuse__matmul_advice {
      * for faster within the bounds of the sizes. Where their ways do not store the same, it is one of both alone.
      */
     lfuse__computes (*provider)(const lfuse__facts *facts, const lfuse__matmul_desc *desc);
+    /*
+     * Whether a product that computes A or B where it reads it, of which prologue_bytes are not 0, is faster for all
+     * sizes within the bounds than a product behind a kernel that stores the operand.
+     */
+    bool (*prologue_pays)(const lfuse__facts *facts, const lfuse__matmul_desc *desc);
     /*
      * How many levels of Strassen's algorithm are worth it for the lower bounds of the sizes, at most 2; 0 where less
      * than 2 % is won. *gain: the time without by the time with so many; where 0 levels are returned, the best that any

@@ -3,19 +3,25 @@
  * Prologues: pointwise work on an operand, which the library's own product computes where it reads the operand, so that
  * its value never lies in memory. Taken where
  *   - the product is plain, of tensors, by the library's own kernels and nobody else's;
- *   - it is skinny: one side of its result is SKINNY at most whatever the sizes are, so that each element of the
- *     operand that lies along the other side is read once, and few of the other one;
  *   - nobody else wants the operand's value, which is not made of frozen inputs alone (that is computed once), and the
  *     kernel that computes it would store nothing else and follows no product (whose epilogue it is, or may be);
- *   - it is not the left operand of few columns on a CPU: to pack that is most of the product there, and what it is
- *     made of has more rows to walk at a time than the cache likes (PoCL: 0.84 to 0.96 of the speed);
- *   - it is light: WORK simple operations an element at most where the operand is read once. The other operand is
- *     recomputed by every work-group: there the elements of a column count together; and the result is not what
- *     another product multiplies, with which this one may share a launch.
+ *   - the product is skinny and the work light, or solvers of tiles that compute operands are estimated to be faster
+ *     than a kernel that stores this one and the best solver, which may want it in memory (lfuse__matmul_advice).
+ * A product is skinny where one side of its result is SKINNY at most whatever the sizes are, so that each element of
+ * the operand that lies along the other side is read once, and few of the other one. Work is light where
+ *   - the operand is read once, and an element takes WORK simple operations at most. On CPUs it is not the left operand
+ *     of few columns: to pack that is most of the product there, and what it is made of has more rows to walk at a time
+ *     than the cache likes (PoCL: 0.84 to 0.96 of the speed);
+ *   - or it is the other operand, which every work-group computes again: there the elements of a column count together;
+ *     and the result is not what another product multiplies, with which this one may share a launch.
  * The value is rounded to its type before it is multiplied, as if it had been stored.
  *
  * Weights of 8 bits with a scale, 4096 x 4096, in f32 on an H200: 1, 4, 8 and 16 rows take 19, 20, 49 and 49 us; with a
  * kernel in front of the maker's product 41, 64, 65 and 108. Of 2048 x 2048 on PoCL: half of the time.
+ *
+ * Weights of f32, 4096 x 4096, converted to f16 on an H100, on tensor cores: 8, 16, 64 and 128 rows take 33, 33, 33 and
+ * 39 us; without those 57 and 58, and nobody computes operands of more rows; with a kernel in front of the maker's
+ * product 47, 47, 48 and 50. In tiles 256 rows would take 61 us, and with such a kernel take 54.
  */
 #include "common/plan/draft.h"
 
@@ -94,37 +100,91 @@ static bool plain(const lfuse__draft *d, int32_t matmul)
            !lfuse__draft_both(d, matmul);
 }
 
-/* The prologue, whoever computes the product. */
-static int32_t region_of(const lfuse__draft *d, int32_t matmul, int i)
+static bool is_in(const int32_t *all, int count, int32_t one)
+{
+    while (count > 0 && all[count - 1] != one) count--;
+    return count > 0;
+}
+
+/*
+ * Returns the bytes of what the region loads for an element; broadcasts are read from caches. 0: there is nothing else,
+ * or a matrix is read across its lines, of which chunks are no neighbours in memory.
+ */
+static int bytes_of(const lfuse__draft *d, int32_t region)
+{
+    int32_t seen[LFUSE__BODY_OPERANDS], node;
+    int i, count = 0, bytes = 0;
+    lfuse__view walk;
+
+    for (node = region; node >= 0; node = d->nodes[node].next)
+        for (i = 0; i < lfuse__draft_node(d, node)->nin; i++) {
+            const int32_t base = lfuse__draft_operand(d, node, i, &walk);
+            const lfuse__node *n = lfuse__draft_node(d, base);
+            if (d->nodes[base].region == region || n->rank != 2 || walk.axis[0] < 0 || walk.axis[1] < 0 ||
+                is_in(seen, count, base) || count == LFUSE__BODY_OPERANDS)
+                continue;
+            if (walk.axis[0] > walk.axis[1]) return 0;
+            seen[count++] = base;
+            bytes += (int)lfuse_type_size((lfuse_type)n->type);
+        }
+    return bytes;
+}
+
+/*
+ * Whether it costs less to compute operand i in tiles, of which several may compute the same element, than to store it;
+ * and the product is no layer that may share a launch with others.
+ */
+static bool pays_in_tiles(const lfuse__draft *d, int32_t matmul, int i, int32_t region, double work)
+{
+    const bool layer = !i && most(d, lfuse__draft_node(d, matmul)->shape[0]) <= LFUSE__NETWORK_ROWS_MOST;
+    lfuse__matmul_desc desc;
+
+    if (layer && another_product_follows(d, matmul)) return false;
+    lfuse__draft_describe(d, matmul, &desc);
+    desc.prologue = true;
+    desc.prologue_work[i] = (int)work;
+    desc.prologue_bytes[i] = bytes_of(d, region);
+    return desc.prologue_bytes[i] && d->advice->prologue_pays(d->facts, &desc);
+}
+
+/* The prologue, whoever computes the product. *tiles: it is worth its own kernels whatever the vendor's library is. */
+static int32_t region_of(const lfuse__draft *d, int32_t matmul, int i, bool *tiles)
 {
     lfuse__view walk, other;
-    int32_t base;
+    int32_t base, region;
     double work;
 
+    *tiles = false;
     if (!plain(d, matmul)) return -1;
     base = lfuse__draft_operand(d, matmul, i, &walk);
-    if (d->nodes[base].region < 0 || d->nodes[base].reads != 1 || d->nodes[base].cut ||
+    region = d->nodes[base].region;
+    if (region < 0 || d->nodes[base].reads != 1 || d->nodes[base].cut ||
         d->nodes[base].prepared != d->nodes[matmul].prepared ||
         lfuse__draft_operand(d, matmul, 1 - i, &other) == base || !whole(d, base, &walk))
         return -1;
-    work = work_of(d, d->nodes[base].region, base);
-    return work >= 0 && light(d, matmul, i, work) ? d->nodes[base].region : -1;
+    work = work_of(d, region, base);
+    if (work < 0) return -1;
+    *tiles = pays_in_tiles(d, matmul, i, region, work);
+    return *tiles || light(d, matmul, i, work) ? region : -1;
 }
 
 bool lfuse__prologue_pays(const lfuse__draft *d, int32_t matmul)
 {
     const lfuse__node *n = lfuse__draft_node(d, matmul);
+    bool tiles;
     int i;
 
     if (n->list || n->rank != 2) return false;
     for (i = 0; i < 2; i++)
-        if (most(d, n->shape[1 - i]) <= SKINNY && region_of(d, matmul, i) >= 0) return true;
+        if (region_of(d, matmul, i, &tiles) >= 0 && (tiles || most(d, n->shape[1 - i]) <= SKINNY)) return true;
     return false;
 }
 
 int32_t lfuse__prologue(const lfuse__draft *d, int32_t matmul, int i)
 {
-    return lfuse__draft_native(d, matmul) ? region_of(d, matmul, i) : -1;
+    bool tiles;
+
+    return lfuse__draft_native(d, matmul) ? region_of(d, matmul, i, &tiles) : -1;
 }
 
 bool lfuse__prologue_cut(lfuse__draft *d, int32_t matmul)
@@ -178,7 +238,7 @@ static lfuse_status add_one(lfuse__draft *d, int32_t matmul, int i, int32_t regi
     LFUSE__TRY(lfuse__builder_begin(d, region, loop.rank, loop.extents, &b));
     lfuse__builder_loop(b, &loop);
     reg = lfuse__builder_value(b, base, NULL);
-    if (lfuse__register_type(type) != type) reg = lfuse__builder_convert(b, reg, lfuse__register_type(type), type);
+    if (lfuse__draft_unrounded(d, base)) reg = lfuse__builder_convert(b, reg, lfuse__register_type(type), type);
     *fits = !lfuse__builder_overflow(b);
     if (!*fits) return LFUSE_OK;
     status = lfuse__builder_finish(b, LFUSE__STEP_POINTWISE, &added);

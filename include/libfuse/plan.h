@@ -41,7 +41,7 @@ enum {
     LFUSE_NO_RECOMPUTE = 128,      /**< recompute: what several kernels read is stored, however cheap it is */
     LFUSE_NO_REPLAY = 256,         /**< replay: runs of an instance are launched step by step, never as one graph */
     LFUSE_NO_NETWORK = 512,        /**< network: products of few rows that follow each other keep their launches */
-    LFUSE_NO_PROLOGUE = 1024,      /**< prologue: what thin products multiply is computed by kernels of its own */
+    LFUSE_NO_PROLOGUE = 1024,      /**< prologue: what products multiply is computed by kernels of its own */
     LFUSE_NO_COLUMN_SUMS = 2048    /**< sums: sums over the rows of what follows a product have a kernel of their own */
 };
 /** All of them. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Thin products whose operands are pointwise work: computed where they are read, with the bits of the values' types. */
+/* Products whose operands are pointwise work: computed where they are read, with the bits of the values' types. */
 #include "tests/cases/cases.h"
 
 /* Weights of 8 bits with a scale by column; what they multiply has one by row and a number. */
@@ -76,4 +76,32 @@ CASE(prologue_of_nothing, TWO_WAYS)
     lfuse_value w = h_input(h, "w", F32(k, 24), PLAIN, INTEGERS);
     h_output(h, "y", lfuse_matmul(x, lfuse_abs(w)), F32(4, 24), PLAIN);
     h_expect_same_bits(h);
+}
+
+/* ---- what tensor cores multiply, where a device has them ---- */
+
+/* Of f32; the left one is no integer of the narrow type before it is rounded. */
+static void prologue_converted(harness *h, lfuse_type type, harness_layout layout)
+{
+    lfuse_value x = h_input(h, "x", F32(13, 128), PLAIN, INTEGERS);
+    lfuse_value w = h_input(h, "w", F32(128, 136), layout, INTEGERS);
+    const lfuse_value one = lfuse_constant(h_graph(h), 1), large = lfuse_constant(h_graph(h), 2048);
+    const lfuse_value left = lfuse_cast(lfuse_add(lfuse_mul(x, large), one), type);
+    h_output(h, "y", lfuse_matmul_as(left, lfuse_cast(w, type), LFUSE_F32, LFUSE_PRECISION_FULL), F32(13, 136), PLAIN);
+    h_expect_text(h, "(right ");
+    h_expect_same_bits(h);
+}
+
+CASE(prologue_converted_f16, TWO_WAYS) { prologue_converted(h, LFUSE_F16, PLAIN); }
+CASE(prologue_converted_bf16, TWO_WAYS) { prologue_converted(h, LFUSE_BF16, STRIDED); }
+CASE(prologue_converted_offset, TWO_WAYS) { prologue_converted(h, LFUSE_F16, OFFSET); }
+
+/* What goes back through an activation and the weights in front of it, to few columns. */
+CASE(prologue_gradient, TWO_WAYS)
+{
+    lfuse_value d = h_input(h, "d", F16(90, 128), PLAIN, NORMAL);
+    lfuse_value z = h_input(h, "z", F16(90, 128), ROWS, NORMAL);
+    lfuse_value w = h_input(h, "w", F16(12, 128), PLAIN, NORMAL);
+    const lfuse_value t = lfuse_tanh(z), slope = lfuse_sub(lfuse_constant(h_graph(h), 1), lfuse_mul(t, t));
+    h_output(h, "y", lfuse_matmul(lfuse_mul(d, slope), lfuse_transpose(w)), F16(90, 12), PLAIN);
 }

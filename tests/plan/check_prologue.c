@@ -161,6 +161,79 @@ TEST(measured)
     lfuse__plan_free(both);
 }
 
+/* ---- tiles on tensor cores: what pays by the estimates ---- */
+
+enum { H = 4096 };
+
+/* An H200 with a library of its maker. */
+static void by_tensor_cores(void)
+{
+    by_a_maker();
+    rig_h200();
+    rig_facts.info.local_bytes = 48 * 1024;
+    rig_facts.info.max_group = 1024;
+    rig_facts.info.cache_bytes = 50 << 20;
+    rig_facts.tensor_cores = true;
+    rig_facts.wgmma = true;
+    rig_facts.dynamic_local_bytes = 226 * 1024;
+}
+
+static lfuse_value f16_of(const char *name, lfuse_size rows, lfuse_size columns)
+{
+    return lfuse_cast(lfuse_input(g, name, F32(rows, columns)), LFUSE_F16);
+}
+
+/* Weights of f32 are converted for few rows; to convert them in every tile costs more for many. */
+TEST(converted_weights)
+{
+    by_tensor_cores();
+    lfuse_output(g, "y", lfuse_matmul(lfuse_input(g, "x", F16(64, H)), f16_of("w", H, H)));
+    rig_expect("(gemm 64 x 4096 x 4096 (right (f16 w)) acc)");
+    ck_assert(plan->stages[0].alternatives[0].steps[0].product.native);
+    rig_facts.tensor_cores = rig_facts.wgmma = false; /* nobody computes operands of so many rows */
+    rig_expect("(pointwise 4096 x 4096 (t0 (f16 w))) (gemm 64 x 4096 x 4096 acc)");
+}
+
+TEST(converted_for_many_rows)
+{
+    by_tensor_cores();
+    lfuse_output(g, "y", lfuse_matmul(lfuse_input(g, "x", F16(H, H)), f16_of("w", H, H)));
+    rig_expect("(pointwise 4096 x 4096 (t0 (f16 w))) (gemm 4096 x 4096 x 4096 acc)");
+}
+
+/* Of a sum with another matrix's columns chunks are no neighbours in memory. */
+TEST(read_across_lines)
+{
+    by_tensor_cores();
+    const lfuse_value u = lfuse_input(g, "u", F32(H, H)), v = lfuse_input(g, "v", F32(H, H));
+
+    lfuse_output(g, "y", lfuse_matmul(lfuse_input(g, "x", F16(64, H)),
+                                      lfuse_cast(lfuse_add(u, lfuse_transpose(v)), LFUSE_F16)));
+    rig_make(0);
+    ck_assert_msg(!strstr(text.data, "(right "), "%s", text.data);
+}
+
+/* What the cache holds is read from there by a product that follows. */
+TEST(within_the_cache)
+{
+    by_tensor_cores();
+    lfuse_output(g, "y", lfuse_matmul(lfuse_input(g, "x", F16(64, H / 2)), f16_of("w", H / 2, H / 2)));
+    rig_expect("(pointwise 2048 x 2048 (t0 (f16 w))) (gemm 64 x 2048 x 2048 acc)");
+    rig_facts.info.cache_bytes = 20 << 20;
+    rig_expect("(gemm 64 x 2048 x 2048 (right (f16 w)) acc)");
+}
+
+/* It has to pay at both ends. */
+TEST(converted_within_bounds)
+{
+    by_tensor_cores();
+    lfuse_output(g, "y", lfuse_matmul(lfuse_input(g, "x", F16(lfuse_size_var(g, "n", 1, 128), H)), f16_of("w", H, H)));
+    rig_expect("(gemm n x 4096 x 4096 (right (f16 w)) acc)");
+    lfuse_output(g, "z", lfuse_matmul(lfuse_input(g, "u", F16(lfuse_size_var(g, "m", 1, H), H)), f16_of("v", H, H)));
+    rig_make(0);
+    ck_assert_msg(strstr(text.data, "(t1 (f16 v))"), "%s", text.data);
+}
+
 /* What does not fit beside the epilogue keeps its kernel. */
 TEST(too_many_operands)
 {
