@@ -22,6 +22,7 @@ typedef struct sizes {
 typedef struct group {
     bench_device *d;
     lfuse_type type;
+    bool rows;                         /* m alone differs */
     int64_t count;
     int nsets;
     sizes most, *of;                   /* [count] */
@@ -60,13 +61,19 @@ static lfuse_status parse(const char *text, group *g)
 {
     long long m = 0, n = 0, k = 0, count = 0;
     char type[8] = "f32", rest;
-    const int fields = sscanf(text, "gemm:%lldx%lldx%lld:g%lld:%7[a-z0-9]%c", &m, &n, &k, &count, type, &rest);
+    const char *last = strrchr(text, ':');
+    const int length = (int)((g->rows = last && !strcmp(last, ":rows")) ? last - text : (ptrdiff_t)strlen(text));
+    char head[64];
+    const int fields = snprintf(head, sizeof head, "%.*s", length, text) >= (int)sizeof head
+                           ? 0
+                           : sscanf(head, "gemm:%lldx%lldx%lld:g%lld:%7[a-z0-9]%c", &m, &n, &k, &count, type, &rest);
     g->type = LFUSE_TYPE_NONE;
     for (int t = LFUSE_F32; t <= LFUSE_F64; t++)
         if (!strcmp(type, lfuse_type_name((lfuse_type)t))) g->type = (lfuse_type)t;
     if (fields < 4 || fields > 5 || m < 1 || n < 1 || k < 1 || m > MOST_EXTENT || n > MOST_EXTENT || k > MOST_EXTENT ||
         count < 1 || count > MOST_COUNT || g->type == LFUSE_TYPE_NONE)
-        return lfuse__error(LFUSE_ERR_INVALID, "%s: expected gemm:<m>x<n>x<k>:g<count>[:f32|f16|bf16|f64]", text);
+        return lfuse__error(LFUSE_ERR_INVALID, "%s: expected gemm:<m>x<n>x<k>:g<count>[:f32|f16|bf16|f64][:rows]",
+                            text);
     g->most = (sizes){m, n, k};
     g->count = count;
     return LFUSE_OK;
@@ -89,8 +96,8 @@ static lfuse_status make_host(group *g)
         return lfuse__error(LFUSE_ERR_MEMORY, "out of memory for %zu products", count);
     for (int64_t i = 0; i < g->count; i++) {
         g->of[i].m = draw(&r, g->most.m);
-        g->of[i].n = draw(&r, g->most.n);
-        g->of[i].k = draw(&r, g->most.k);
+        g->of[i].n = g->rows ? g->most.n : draw(&r, g->most.n);
+        g->of[i].k = g->rows ? g->most.k : draw(&r, g->most.k);
         for (int l = 0; l < LISTS; l++) {
             if (!(g->host[l][i] = malloc((size_t)elements_of(g, l, i) * size)))
                 return lfuse__error(LFUSE_ERR_MEMORY, "out of memory for %zu products", count);

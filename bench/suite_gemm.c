@@ -13,7 +13,7 @@
  *   strassen1, strassen2  of squares: by so many levels of Strassen's algorithm
  * and plan, native and vendor with "+ep", the same with bias and relu, gelu or gelu_tanh (not of bare calls: cuBLASLt's
  * loses the digits of small results): what the epilogue costs is the difference.
- * gemm:<m>x<n>x<k>:g<count>: a group, see gemm_group.h.
+ * gemm:<m>x<n>x<k>:g<count>[:TYPE][:rows]: a group, see gemm_group.h.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -164,7 +164,7 @@ static const char *const problems[] = {
     "gemm:2x4096x4096",   "gemm:4x4096x4096",   "gemm:8x4096x4096",    "gemm:16x4096x4096",   "gemm:256x256x16384",
     "gemm:1024x1024x1024:tn", "gemm:1024x1024x1024:nt", "gemm:1024x1024x1024:tt", "gemm:64x64x64:b512",
     "gemm:256x256x256:b64", "gemm:256x256x256:nt:b64", "gemm:1024x1024x1024:b16",
-    "gemm:256x256x256:g64", "gemm:1024x1024x1024:g16",
+    "gemm:256x256x256:g64", "gemm:1024x1024x1024:g16", "gemm:1024x4096x2048:g32:f16:rows",
     "gemm:4096x4096x4096", "gemm:4096x4096x4096:f16", "gemm:4096x4096x4096:bf16", "gemm:4096x4096x4096:f16:to=f32",
     "gemm:4096x4096x4096:nt:e4m3", "gemm:4096x4096x4096:tf32", "gemm:4096x4096x4096:f32x3",
     "gemm:4096x4096x4096:f32x3:frozen", "gemm:8192x8192x8192", NULL};

@@ -17,7 +17,8 @@ static void put_grouped(const lfuse__cpu_text *x, const lfuse__kernel_class *c)
     const unsigned size = lfuse__type_bytes(t->k->product.sum), panel = (unsigned)t->k->product.rows * size;
     lfuse__strbuf *out = t->out;
 
-    lfuse__grouped_put_kernel(t, x->name, 1);
+    lfuse__put_kernel(out, x->name, 1, lfuse__list_words(t), lfuse__grouped_buffers(t));
+    lfuse__grouped_put_chunks(t, 1);
     lfuse__put(out, 1, "const i64 block_rows = (i64)(W(%d) & 0xffff), block_columns = (i64)(W(%d) >> 16 & 0xffff);",
                LFUSE__GROUPED_BLOCKS, LFUSE__GROUPED_BLOCKS);
     lfuse__put(out, 1, "const i64 block_depth = (i64)(W(%d) >> 32);", LFUSE__GROUPED_BLOCKS);

@@ -203,7 +203,6 @@ const char *lfuse__emulated_declines(const lfuse__matmul_desc *desc)
     const lfuse__emulation *e = lfuse__emulation_of(desc->precision);
 
     if (desc->types[0] != LFUSE_F32 || desc->types[1] != LFUSE_F32) return "it splits operands of f32";
-    if (desc->list) return "it takes no lists";
     if (desc->high.m && desc->high.k < e->least_k) return "its sums are to be longer";
     return desc->prologue ? "its operands have to lie in memory" : NULL;
 }

@@ -12,22 +12,54 @@
 enum { SLOTS = 3, SUM = LFUSE__PRODUCT_SUM };
 
 /* The candidates of a list have no slices: local memory is one tile's at a time. */
-static bool choose(const lfuse__solver *s, const lfuse__facts *facts, int64_t members,
-                   const lfuse__matmul_sizes *sizes, lfuse__kernel_class *c)
+static bool is_candidate(const lfuse__solver *s, int at, const lfuse__product_class *p, const lfuse__facts *facts)
 {
-    lfuse__product_class tried = c->product;
-    double best = -1;
-    int i;
+    return !p->split && p->slices <= 1 && (!s->is_compiled_ahead || s->is_compiled_ahead(at)) &&
+           (!s->has || s->has(p, facts));
+}
 
-    for (i = 0; s->candidate(s, i, &tried); i++) {
+/* Sets *chosen to the solver's cheapest candidate, and returns what that takes; below 0: there is none. */
+static double choose_tile(const lfuse__solver *s, const lfuse__facts *facts, int64_t members,
+                          const lfuse__matmul_sizes *sizes, lfuse__product_class *chosen)
+{
+    lfuse__product_class tried = *chosen;
+    double best = -1;
+
+    for (int i = 0; s->candidate(s, i, &tried); i++) {
         double cost;
-        if (tried.split || tried.slices > 1 || (s->is_compiled_ahead && !s->is_compiled_ahead(i))) continue;
+        if (!is_candidate(s, i, &tried, facts)) continue;
         cost = s->grouped_cost ? s->grouped_cost(&tried, facts, members, sizes) : 0;
         if (best >= 0 && cost >= best) continue;
         best = cost;
-        c->product = tried;
+        *chosen = tried;
     }
-    return best >= 0;
+    return best;
+}
+
+/*
+ * Returns the solver that takes least for many products of MIDDLE cubed, NULL: none takes such lists. The sums of all
+ * tiles of a solver have the same bits, those of two solvers need not. So the solver may not depend on sizes: a member
+ * would have other bits beside other members.
+ */
+static const lfuse__solver *choose_solver(const lfuse__facts *facts, const lfuse__matmul_desc *desc,
+                                          const lfuse__product_class *p)
+{
+    enum { MIDDLE = 1024, MANY = 1024 };
+    const lfuse__matmul_sizes middle = {MIDDLE, MIDDLE, MIDDLE, MANY};
+    const lfuse__solver *found = NULL;
+    double best = -1;
+
+    for (int i = 0; lfuse__solvers[i]; i++) {
+        const lfuse__solver *s = lfuse__solvers[i];
+        lfuse__product_class tried = *p;
+        double cost;
+        if (!lfuse__solver_takes(s, facts, desc) || !lfuse__solver_pays(s, facts)) continue;
+        cost = choose_tile(s, facts, 1, &middle, &tried);
+        if (cost < 0 || (best >= 0 && cost >= best)) continue;
+        best = cost;
+        found = s;
+    }
+    return found;
 }
 
 lfuse_status lfuse__grouped_choose(const lfuse__facts *facts, int64_t members, const lfuse__matmul_sizes *sizes,
@@ -35,6 +67,7 @@ lfuse_status lfuse__grouped_choose(const lfuse__facts *facts, int64_t members, c
 {
     const lfuse__matmul_desc desc = {.types = {c->operands[LFUSE__PRODUCT_A].type, c->operands[LFUSE__PRODUCT_B].type},
                                      .list = true};
+    const lfuse__solver *solver;
     int64_t i;
 
     for (i = 0; i < members; i++)
@@ -44,11 +77,11 @@ lfuse_status lfuse__grouped_choose(const lfuse__facts *facts, int64_t members, c
                                 (long long)sizes[i].k);
     LFUSE__TRY(lfuse__matmul_possible(facts));
     c->product.sum = lfuse__register_type(c->operands[LFUSE__PRODUCT_A].type);
-    for (i = 0; lfuse__solvers[i]; i++)
-        if (lfuse__solver_takes(lfuse__solvers[i], facts, &desc) &&
-            choose(lfuse__solvers[i], facts, members, sizes, c))
-            return LFUSE_OK;
-    return lfuse__error(LFUSE_ERR_UNSUPPORTED, "nobody multiplies lists of matrices on %s", facts->arch);
+    solver = choose_solver(facts, &desc, &c->product);
+    if (!solver)
+        return lfuse__error(LFUSE_ERR_UNSUPPORTED, "nobody multiplies lists of matrices on %s", facts->arch);
+    choose_tile(solver, facts, members, sizes, &c->product);
+    return LFUSE_OK;
 }
 
 void lfuse__grouped_cut_make(const lfuse__kernel_class *c, const lfuse__facts *facts, int64_t members,
@@ -113,9 +146,13 @@ void lfuse__grouped_put_head(const lfuse__text *t, const lfuse__product_layout *
     }
 }
 
-void lfuse__grouped_put_kernel(const lfuse__text *t, const char *name, int group)
+int lfuse__grouped_buffers(const lfuse__text *t)
 {
-    lfuse__put_kernel(t->out, name, group, lfuse__list_words(t), lfuse__list_buffers(t->list.facts, SLOTS));
+    return lfuse__list_buffers(t->list.facts, SLOTS);
+}
+
+void lfuse__grouped_put_chunks(const lfuse__text *t, int group)
+{
     lfuse__put_list_arguments(t, group, 1);
     lfuse__put(t->out, 1, "const u64 chunks = W(%d);", LFUSE__MULTI_CHUNKS);
 }
@@ -194,7 +231,14 @@ static void key(const lfuse__kernel_class *k, lfuse__kernel_key *key)
     lfuse__key_add_list(k, key);
 }
 
+static unsigned local_bytes(const lfuse__kernel_class *k)
+{
+    const lfuse__solver *solver = k->product.solver;
+
+    return solver->local_bytes ? solver->local_bytes(k) : 0;
+}
+
 const lfuse__kernel_family lfuse__family_grouped = {
-    .emit = lfuse__grouped_emit, .key = key, .warm_up = warm_up, .list_buffers = 3,
+    .emit = lfuse__grouped_emit, .key = key, .warm_up = warm_up, .local_bytes = local_bytes, .list_buffers = 3,
     .carry = LFUSE__CARRY_PARTIAL,
 };

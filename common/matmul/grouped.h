@@ -36,7 +36,10 @@ enum {
     LFUSE__GROUPED_BLOCKS = 6, /* word: rows, columns << 16, depth << 32, of a block */
     LFUSE__GROUPED_NUMBERS
 };
-/* Completes a class that has operands, body, ta, tb: solver, sum, tile. ERR_UNSUPPORTED names the member. */
+/*
+ * Completes a class that has operands, body, ta, tb: sum, solver, by the device and the types, and tile, by the sizes.
+ * ERR_UNSUPPORTED names the member.
+ */
 lfuse_status lfuse__grouped_choose(const lfuse__facts *facts, int64_t members, const lfuse__matmul_sizes *sizes,
                                    lfuse__kernel_class *c);
 /* Sets how members of these sizes are cut into blocks, by the class's solver. */
@@ -64,10 +67,10 @@ lfuse_status lfuse__grouped_pack(const lfuse__kernel_class *c, const lfuse__fact
 /* ---- what solvers take lists by (solver.h); `plain`: the class with operands as a single product has them ---- */
 double lfuse__tiles_grouped_cost(const lfuse__product_class *p, const lfuse__facts *facts, int64_t members,
                                  const lfuse__matmul_sizes *sizes); /* tile_cost.c: in cycles */
-void lfuse__simt_grouped_cut(const lfuse__kernel_class *c, const lfuse__facts *facts, int64_t members,
-                             const lfuse__matmul_sizes *sizes, lfuse__grouped_cut *cut);
-lfuse_status lfuse__simt_grouped_emit(lfuse__strbuf *out, const char *name, const lfuse__kernel_class *plain,
-                                      const lfuse__kernel_class *c, const lfuse__facts *facts);
+void lfuse__tiles_grouped_cut(const lfuse__kernel_class *c, const lfuse__facts *facts, int64_t members,
+                              const lfuse__matmul_sizes *sizes, lfuse__grouped_cut *cut);
+lfuse_status lfuse__tiles_grouped_emit(lfuse__strbuf *out, const char *name, const lfuse__kernel_class *plain,
+                                       const lfuse__kernel_class *c, const lfuse__facts *facts);
 void lfuse__cpu_grouped_cut(const lfuse__kernel_class *c, const lfuse__facts *facts, int64_t members,
                             const lfuse__matmul_sizes *sizes, lfuse__grouped_cut *cut);
 lfuse_status lfuse__cpu_grouped_emit(lfuse__strbuf *out, const char *name, const lfuse__kernel_class *plain,
@@ -79,7 +82,12 @@ lfuse_status lfuse__cpu_grouped_emit(lfuse__strbuf *out, const char *name, const
  */
 void lfuse__grouped_put_head(const lfuse__text *t, const lfuse__product_layout *l, const lfuse__kernel_class *c,
                              const char *rows, const char *columns);
-/* Puts the kernel's beginning, with `chunks`, how many there are. `group`: work-items of a group. */
-void lfuse__grouped_put_kernel(const lfuse__text *t, const char *name, int group);
+/*
+ * Return how many memory arguments the kernel of a text has. put_chunks puts what stands behind the kernel's beginning:
+ * the copy of the argument words where the device needs one, and `chunks`, how many there are. `group`: work-items of a
+ * group.
+ */
+int lfuse__grouped_buffers(const lfuse__text *t);
+void lfuse__grouped_put_chunks(const lfuse__text *t, int group);
 
 #endif

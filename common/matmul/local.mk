@@ -37,7 +37,6 @@ libfuse_core_la_SOURCES += \
 	%reldir%/provider.c \
 	%reldir%/provider.h \
 	%reldir%/simt.c \
-	%reldir%/simt_grouped.c \
 	%reldir%/skinny.c \
 	%reldir%/skinny.h \
 	%reldir%/skinny_prologue.c \
@@ -55,6 +54,7 @@ libfuse_core_la_SOURCES += \
 	%reldir%/tile.c \
 	%reldir%/tile.h \
 	%reldir%/tile_cost.c \
+	%reldir%/tile_grouped.c \
 	%reldir%/tma.c \
 	%reldir%/tma.h \
 	%reldir%/tma_rings.c \

@@ -30,7 +30,6 @@ static const char *declines(const lfuse__facts *facts, const lfuse__matmul_desc 
     const lfuse_type type = desc->types[0];
 
     (void)facts;
-    if (desc->list) return "it takes no lists";
     if (desc->batched) return "it takes no batches";
     if (desc->prologue) return "its operands have to lie in memory";
     if (desc->types[1] != type || desc->result != type) return "its matrices are of one type";

@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "common/matmul/emulated.h"
+#include "common/matmul/grouped.h"
 #include "common/matmul/provider.h"
 #include "common/kernels/template.h"
 
@@ -93,7 +94,7 @@ static void put_operand(const void *context, int place, int indent)
     const lfuse__expr stage = lfuse__expression("to - base + %d", base);
     const lfuse__expr index = a ? lfuse__pipeline_row(p, "a0", "line") : lfuse__expression("b0 + line");
     const lfuse__expr first_stage = lfuse__expression("%d", base * lfuse__mma_stages(p));
-    char first[96], first_of_warp[64];
+    char first[96], ld[24], first_of_warp[64];
     const lfuse__parameter parameters[] = {
         {"X", .word = a ? "a" : "b"}, {"COMPUTED", .number = computed},
         {"PART_LINES", .number = part == LINES || (part == ADDRESSES && !computed)},
@@ -101,7 +102,7 @@ static void put_operand(const void *context, int place, int indent)
         {"PART_FROM", .number = part == FROM || (part == ADDRESSES && !p->solver->tile->blocks)},
         {"PART_COPY", .number = part == COPY && !computed}, {"PART_FRAGMENTS", .number = part == FRAGMENTS},
         {"PART_COPY_SLOWLY", .number = part == COPY_SLOWLY && !computed}, {"K_CONTIGUOUS", .number = along},
-        {"OPERAND", .word = first}, {"LD", .number = a ? t->l.lda : t->l.ldb}, {"ORIGIN", .word = a ? "a0" : "b0"},
+        {"OPERAND", .word = first}, {"LD", .word = ld}, {"ORIGIN", .word = a ? "a0" : "b0"},
         {"OUTER", .word = a ? "m" : "n"}, {"OUTER_INDEX", .word = index.text}, {"DEPTH", .number = depth},
         {"BASE", .number = base * lfuse__mma_stages(p)}, {"WIDTH", .number = width},
         {"STAGE", .number = width * depth * bytes}, {"CHUNKS", .number = chunks},
@@ -122,6 +123,7 @@ static void put_operand(const void *context, int place, int indent)
     };
 
     lfuse__put_product_first(&t->l, operand, first, sizeof first);
+    snprintf(ld, sizeof ld, "%s(%d)", t->l.word, a ? t->l.lda : t->l.ldb);
     snprintf(first_of_warp, sizeof first_of_warp, "warp %s %d * %d", a ? "/" : "%",
              p->columns / lfuse__mma_warp_columns(p), warp_tile);
     lfuse__put_text(t->t.out, indent, lfuse__text_gemm_mma_operand, parameters, NULL, NULL);
@@ -151,12 +153,13 @@ static void put_vectors(const void *context, int which, int indent)
 }
 
 /* The kernel's parameters: those of all such kernels, behind those of its own. */
-static void add_parameters(const lfuse__tiles *t, const char *name, lfuse__parameter *all, int own, int most)
+static void add_parameters(const lfuse__tiles *t, const char *name, const char *vectors, lfuse__parameter *all,
+                           int own, int most)
 {
     const lfuse__product_class *p = t->p;
     const lfuse__parameter common[] = {
-        {"NAME", .word = name}, {"WORDS", .number = lfuse__tiles_words(p, &t->l)},
-        {"BUFFERS", .number = lfuse__kernel_buffers(t->t.k)}, {"LAST", .number = lfuse__kernel_buffers(t->t.k) - 1},
+        {"NAME", .word = name}, {"WORDS", .number = lfuse__tiles_text_words(t)},
+        {"BUFFERS", .number = lfuse__tiles_text_buffers(t)}, {"LAST", .number = lfuse__kernel_buffers(t->t.k) - 1},
         {"ITEMS", .number = t->threads}, {"MEETS", .number = p->split || p->column_sums},
         {"TYPE", .word = lfuse__mma_word(t, LFUSE__PRODUCT_A)},
         {"ROWS", .number = p->rows}, {"COLUMNS", .number = p->columns}, {"DEPTH", .number = p->depth},
@@ -174,7 +177,7 @@ static void add_parameters(const lfuse__tiles *t, const char *name, lfuse__param
         {"ACROSS_B", .number = !lfuse__is_k_contiguous(p, LFUSE__PRODUCT_B)},
         {"M", .number = t->l.m}, {"N", .number = t->l.n}, {"K", .number = t->l.k},
         {"DOWN", .number = t->l.own + LFUSE__TILES_DOWN}, {"ACROSS", .number = t->l.own + LFUSE__TILES_ACROSS},
-        {"SPACE", .number = t->l.workspace}, {"VECTORS", .number = t->l.own + LFUSE__TILES_VECTORS}, {NULL},
+        {"SPACE", .number = t->l.workspace}, {"VECTORS", .word = vectors}, {NULL},
     };
 
     for (size_t i = 0; i < sizeof common / sizeof *common && own < most; i++) all[own++] = common[i];
@@ -206,12 +209,13 @@ void lfuse__mma_put_text(const lfuse__tiles *t, int indent, const char *name, co
                          const lfuse__parameter *own, const lfuse__text_place *own_places)
 {
     enum { MOST = 72 };
+    const lfuse__expr vectors = lfuse__tiles_text_vectors(t);
     lfuse__parameter parameters[MOST];
     lfuse__text_place places[MOST];
     int i;
 
     for (i = 0; own[i].name; i++) parameters[i] = own[i];
-    add_parameters(t, name, parameters, i, MOST);
+    add_parameters(t, name, vectors.text, parameters, i, MOST);
     for (i = 0; own_places && own_places[i].name; i++) places[i] = own_places[i];
     add_places(places, i, MOST);
     lfuse__put_text(t->t.out, indent, text, parameters, places, t);
@@ -265,7 +269,6 @@ const char *lfuse__mma_declines_any(const lfuse__facts *facts, const lfuse__matm
 {
     if (!facts->tensor_cores || facts->info.local_bytes < LFUSE__MMA_LOCAL)
         return "the device has no such instructions";
-    if (desc->list) return "it takes no lists";
     return desc->prologue ? "its operands have to lie in memory" : NULL;
 }
 
@@ -336,4 +339,6 @@ const lfuse__solver lfuse__mma = {
     .candidate = candidate, .is_compiled_ahead = lfuse__tile_is_compiled_ahead, .serves = lfuse__mma_serves,
     .suits = lfuse__mma_suits, .cost = lfuse__tile_cost, .phases = 1, .tickets = lfuse__tiles_tickets,
     .workspace = lfuse__tiles_workspace, .emit = lfuse__tiles_emit, .pack = lfuse__tiles_pack,
+    .grouped_cost = lfuse__tiles_grouped_cost, .grouped_cut = lfuse__tiles_grouped_cut,
+    .grouped_emit = lfuse__tiles_grouped_emit,
 };

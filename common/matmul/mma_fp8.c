@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Products of e4m3 and e5m2 by mma.sync, however their operands lie: the kernel is text/gemm_mma_fp8.k. */
 #include "common/matmul/fp8.h"
+#include "common/matmul/grouped.h"
 #include "common/matmul/provider.h"
 
 #include "common/kernels/text/gemm_mma_fp8.k.h"
@@ -35,7 +36,6 @@ static const char *declines(const lfuse__facts *facts, const lfuse__matmul_desc 
 
     if (!runs_on(facts)) return "the device has no such instructions";
     if (why) return why;
-    if (desc->list) return "it takes no lists";
     return desc->prologue ? "its operands have to lie in memory" : NULL;
 }
 
@@ -62,4 +62,6 @@ const lfuse__solver lfuse__mma_fp8 = {
     .candidate = lfuse__tile_candidate, .is_compiled_ahead = lfuse__tile_is_compiled_ahead, .serves = lfuse__mma_serves,
     .suits = lfuse__mma_suits, .cost = lfuse__tile_cost, .phases = 1, .tickets = lfuse__tiles_tickets,
     .workspace = lfuse__tiles_workspace, .emit = lfuse__tiles_emit, .pack = lfuse__tiles_pack,
+    .grouped_cost = lfuse__tiles_grouped_cost, .grouped_cut = lfuse__tiles_grouped_cut,
+    .grouped_emit = lfuse__tiles_grouped_emit,
 };

@@ -390,7 +390,6 @@ const char *lfuse__pipeline_declines(const lfuse__solver *solver, const lfuse__f
 
     if (!has_any(solver, facts)) return "the device has no such instructions";
     if (why) return why;
-    if (desc->list) return "it takes no lists";
     if (desc->prologue) return "its operands have to lie in memory";
     return desc->batched && !source->batches ? "it takes no batches" : NULL;
 }

@@ -61,7 +61,6 @@ static bool has_library(const lfuse__facts *facts)
 /* Which types, batches and epilogues a library lacks it says itself, where it is asked to prepare a product. */
 static const char *vendor_declines(const lfuse__facts *facts, const lfuse__matmul_desc *desc)
 {
-    if (desc->list) return "it takes no lists";
     if (lfuse__may_split(desc->precision)) return "it splits no operands";
     if (desc->precision == LFUSE_PRECISION_TF32 && !(has_library(facts) && facts->products_tf32))
         return "it rounds nothing to tf32";

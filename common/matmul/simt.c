@@ -276,13 +276,13 @@ void lfuse__tiles_put_sums(const void *context, int which, int indent)
     };
     const lfuse__tiles *t = context;
     const lfuse__product_class *p = t->p;
-    char vectors[24];
+    const lfuse__expr vectors = lfuse__tiles_text_vectors(t);
     const lfuse__parameter parameters[] = {
         {"T", .word = t->sum}, {"V", .number = t->vector}, {"DEPTH", .number = p->depth},
         {"AHEAD", .number = p->prefetch},
         {"EACH", .number = p->depth / p->slices}, {"SLICED", .number = p->slices > 1},
         {"ITEM_ROWS", .number = p->item_rows}, {"ITEM_COLUMNS", .number = p->item_columns},
-        {"SUMS", .number = p->item_rows * p->item_columns}, {"VECTORS", .word = vectors},
+        {"SUMS", .number = p->item_rows * p->item_columns}, {"VECTORS", .word = vectors.text},
         {"OVERLAPS", .number = t->overlaps}, {"EARLY", .number = LFUSE__TILES_EARLY},
         {"HANDS", .number = LFUSE__TILES_HANDS}, {"ROUND", .number = k_tiles_of_round(p)},
         {"TWO_ROUND", .number = k_tiles_of_round(p) == 2}, {"STEPS", .number = has_steps(t)},
@@ -290,7 +290,6 @@ void lfuse__tiles_put_sums(const void *context, int which, int indent)
     };
 
     (void)which, (void)indent;
-    snprintf(vectors, sizeof vectors, "%s(%d)", t->l.word, t->l.own + LFUSE__TILES_VECTORS);
     lfuse__put_text(t->t.out, 1, lfuse__text_gemm_simt_loop, parameters, places, t);
 }
 
@@ -305,8 +304,8 @@ static void put_kernel(const lfuse__tiles *t, const char *name)
                                                {NULL, NULL, 0}};
     const lfuse__product_class *p = t->p;
     const lfuse__parameter parameters[] = {
-        {"NAME", .word = name}, {"WORDS", .number = lfuse__tiles_words(p, &t->l)},
-        {"BUFFERS", .number = lfuse__kernel_buffers(t->t.k)}, {"ITEMS", .number = t->threads},
+        {"NAME", .word = name}, {"WORDS", .number = lfuse__tiles_text_words(t)},
+        {"BUFFERS", .number = lfuse__tiles_text_buffers(t)}, {"ITEMS", .number = t->threads},
         {"BLOCKS", .number = p->occupancy}, {"T", .word = t->sum}, {"TILE_WORDS", .number = local(p)},
         {"MEETS", .number = p->split || p->column_sums}, {"OVERLAPS", .number = t->overlaps},
         {"STREAM_K", .number = p->split == LFUSE__SPLIT_STREAM_K}, {NULL},
@@ -381,6 +380,6 @@ const lfuse__solver lfuse__simt = {
     .candidate = lfuse__tile_candidate, .is_compiled_ahead = lfuse__tile_is_compiled_ahead,
     .serves = lfuse__tile_serves, .cost = lfuse__tile_cost, .phases = 1, .tickets = lfuse__tiles_tickets,
     .workspace = lfuse__tiles_workspace, .emit = lfuse__tiles_emit, .pack = lfuse__tiles_pack,
-    .grouped_cost = lfuse__tiles_grouped_cost, .grouped_cut = lfuse__simt_grouped_cut,
-    .grouped_emit = lfuse__simt_grouped_emit,
+    .grouped_cost = lfuse__tiles_grouped_cost, .grouped_cut = lfuse__tiles_grouped_cut,
+    .grouped_emit = lfuse__tiles_grouped_emit,
 };

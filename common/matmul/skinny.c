@@ -133,12 +133,6 @@ static bool cost(const lfuse__product_class *p, const lfuse__facts *facts, const
 static const int fews[] = {4, 16};
 enum { FEWS = sizeof fews / sizeof *fews };
 
-static const char *declines(const lfuse__facts *facts, const lfuse__matmul_desc *desc)
-{
-    (void)facts;
-    return desc->list ? "it takes no lists" : NULL;
-}
-
 /* Of each width one candidate that has all columns, and one that has all rows. */
 static bool candidate(const lfuse__solver *solver, int at, lfuse__product_class *p)
 {
@@ -188,7 +182,7 @@ static lfuse_status pack(const lfuse__kernel_class *c, const lfuse__facts *facts
 static const lfuse__tile_traits traits = { .threads = LFUSE__GROUP, .put_kernel = put_kernel };
 
 const lfuse__solver lfuse__skinny = {
-    .name = "skinny", .tile = &traits, .runs_on = lfuse__tiles_fit, .declines = declines,
+    .name = "skinny", .tile = &traits, .runs_on = lfuse__tiles_fit,
     .candidate = candidate, .serves = serves, .cost = cost, .phases = 2, .workspace = workspace,
     .emit = lfuse__tiles_emit, .pack = pack,
 };

@@ -3,7 +3,7 @@
  * A solver is one way to multiply matrices: where it runs, what it declines and why, what it costs, and its kernels.
  * solvers.def lists all of them:
  *   - most compute a product by kernels of the family PRODUCT. They have candidates, and lfuse__matmul_choose compares
- *     these. Some take lists too: grouped.h.
+ *     these. Some take lists too, which lfuse__grouped_choose compares: grouped.h.
  *   - others are chosen by the planner (common/plan/advice.h), which makes steps of their own for them. They have no
  *     candidates here, and what they cost is told by provider.h and mlp.h.
  * Batches, lists, prologues and column sums are fields of one description, lfuse__matmul_desc: a solver takes a product
@@ -59,7 +59,7 @@ struct lfuse__solver {
                                                  else; NULL: it splits none */
     /*
      * Returns NULL where the solver may take the product; else the reason why it does not, a static string. Who asks
-     * calls lfuse__solver_declines, which knows of precisions and column sums, and of what the rows of pipelines
+     * calls lfuse__solver_declines, which knows of precisions, lists and column sums, and of what the rows of pipelines
      * decline. NULL: of pipelines, and where nothing else is declined.
      */
     const char *(*declines)(const lfuse__facts *facts, const lfuse__matmul_desc *desc);
@@ -95,7 +95,7 @@ struct lfuse__solver {
 
     /*
      * The products of the members of lists (grouped.h), of sizes[members]. All NULL: the solver takes none.
-     *   - grouped_cost returns the estimated cycles of all of them. NULL: there is one candidate.
+     *   - grouped_cost returns the estimated cycles of all of them. NULL: there is one candidate, and no other solver.
      *   - grouped_cut sets how members are cut into blocks.
      *   - grouped_emit appends the kernel's text; `plain` is the class as it is for a single product.
      */

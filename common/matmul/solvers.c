@@ -30,6 +30,7 @@ const char *lfuse__solver_declines(const lfuse__solver *solver, const lfuse__fac
 
     if (desc->precision == LFUSE_PRECISION_TF32 && !solver->tf32) return "it rounds nothing to tf32";
     if (solver->emulation && solver->emulation->precision != desc->precision) return "operands are not to be split so";
+    if (desc->list && !solver->grouped_emit) return "it takes no lists";
     why = own_reason(solver, facts, desc);
     if (why) return why;
     return desc->column_sums && !sums_columns(solver) ? "it does not sum columns" : NULL;

@@ -147,6 +147,7 @@ void lfuse__tiles_put_end(const void *context, int which, int indent)
     const lfuse__tiles *t = context;
     const lfuse__product_class *p = t->p;
     const int left = lfuse__tiles_left(t->p);
+    const lfuse__expr vectors = lfuse__tiles_text_vectors(t);
     int halvings = 0;
 
     (void)which, (void)indent;
@@ -155,7 +156,7 @@ void lfuse__tiles_put_end(const void *context, int which, int indent)
         {"T", .word = t->sum}, {"V", .number = t->vector}, {"SLICES", .number = p->slices},
         {"HALVINGS", .number = halvings}, {"LEFT", .number = left}, {"SEVERAL_LEFT", .number = left > 1},
         {"PLACES", .number = t->places}, {"OF_ITEM", .number = p->item_rows * p->item_columns / t->vector},
-        {"OF_TILE", .number = t->vectors}, {"VECTORS", .number = t->l.own + LFUSE__TILES_VECTORS},
+        {"OF_TILE", .number = t->vectors}, {"VECTORS", .word = vectors.text},
         {"SPLIT_K", .number = p->split}, {"STREAM_K", .number = p->split == LFUSE__SPLIT_STREAM_K}, {NULL},
     };
 

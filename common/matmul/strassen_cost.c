@@ -185,7 +185,6 @@ static const char *declines(const lfuse__facts *facts, const lfuse__matmul_desc 
     const int64_t least = INT64_C(1) << d->levels;
     const char *types = declines_types(facts, d);
 
-    if (d->list) return "of lists";
     if (d->column_sums) return "of which columns are summed";
     if (d->batched) return "a batch";
     if (d->precision == LFUSE_PRECISION_TF32) return "in tf32";

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "common/base/error.h"
+#include "common/matmul/grouped.h"
 #include "common/matmul/tile.h"
 #include "common/kernels/template.h"
 
@@ -43,6 +44,21 @@ int lfuse__tiles_threads(const lfuse__product_class *p)
     const int threads = p->solver->tile->threads;
 
     return threads ? threads : p->rows / p->item_rows * (p->columns / p->item_columns) * p->slices;
+}
+
+int lfuse__tiles_text_words(const lfuse__tiles *t)
+{
+    return t->t.list.k ? lfuse__list_words(&t->t) : lfuse__tiles_words(t->p, &t->l);
+}
+
+int lfuse__tiles_text_buffers(const lfuse__tiles *t)
+{
+    return t->t.list.k ? lfuse__grouped_buffers(&t->t) : lfuse__kernel_buffers(t->t.k);
+}
+
+lfuse__expr lfuse__tiles_text_vectors(const lfuse__tiles *t)
+{
+    return lfuse__expression("%s(%d)", t->l.word, t->l.own + LFUSE__TILES_VECTORS);
 }
 
 void lfuse__tiles_put_items(const void *context, int which, int indent)
@@ -117,7 +133,8 @@ void lfuse__tiles_put_schedule(const void *context, int which, int indent)
     };
 
     (void)which;
-    lfuse__put_text(t->t.out, indent, lfuse__text_gemm_schedule, parameters, places, t);
+    if (t->t.list.k) lfuse__tiles_put_member(t);
+    else lfuse__put_text(t->t.out, indent, lfuse__text_gemm_schedule, parameters, places, t);
 }
 
 void lfuse__tiles_describe(lfuse__tiles *t, lfuse__strbuf *out, const lfuse__kernel_class *c)

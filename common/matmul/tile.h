@@ -243,7 +243,10 @@ static inline bool lfuse__is_k_contiguous(const lfuse__product_class *p, int ope
 /*
  * tile.c: parts of a kernel.
  *   - describe sets everything but `steps` and `overlaps`.
- *   - put_schedule puts text/gemm_schedule.k: it declares the tile, or tiles, that the work-group computes.
+ *   - text_words and text_buffers return how many argument words and memory arguments the kernel has.
+ *   - text_vectors returns an expression: the bits of LFUSE__TILES_VECTORS.
+ *   - put_schedule puts text/gemm_schedule.k, or of lists put_member (tile_grouped.c): it declares the tile, or tiles,
+ *     that the work-group computes.
  *   - put_k_part puts text/gemm_k_part.k: the k-tiles of a part of k.
  *   - put_operands declares p<j>, where the operands of the epilogue begin.
  *   - put_items declares `place` and `slice` of work-item `item`, and y and x, its first row and column in the tile.
@@ -251,7 +254,11 @@ static inline bool lfuse__is_k_contiguous(const lfuse__product_class *p, int ope
  *     takes expressions for these three, and for the quotients BY_BAND and BY_HIGH of text/gemm_band.k.
  */
 void lfuse__tiles_describe(lfuse__tiles *t, lfuse__strbuf *out, const lfuse__kernel_class *c);
+int lfuse__tiles_text_words(const lfuse__tiles *t);
+int lfuse__tiles_text_buffers(const lfuse__tiles *t);
+lfuse__expr lfuse__tiles_text_vectors(const lfuse__tiles *t);
 void lfuse__tiles_put_schedule(const void *t, int which, int indent);
+void lfuse__tiles_put_member(const lfuse__tiles *t);
 void lfuse__tiles_put_k_part(const void *t, int which, int indent);
 void lfuse__tiles_put_operands(const void *t, int which, int indent);
 void lfuse__tiles_put_items(const void *t, int which, int indent);

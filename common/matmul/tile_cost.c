@@ -303,10 +303,10 @@ static bool cut_shared(const tile_model *k, lfuse__cut *c)
     return true;
 }
 
-/* Whether rows of A and B are whole vectors where they lie without gaps. */
+/* Whether rows of A and B are whole vectors, or chunks, where they lie without gaps. */
 static bool whole_vectors(const lfuse__product_class *p, const int64_t *extents)
 {
-    const int vector = lfuse__tiles_vector(p);
+    const int chunk = p->solver->tile->chunk, vector = chunk ? chunk : lfuse__tiles_vector(p);
     return extents[p->ta ? 0 : 2] % vector == 0 && extents[p->tb ? 2 : 1] % vector == 0;
 }
 
@@ -371,14 +371,17 @@ double lfuse__tiles_grouped_cost(const lfuse__product_class *p, const lfuse__fac
     const tile_model k = model_of(p, facts);
     const lfuse__tile_shape *s = k.s;
     const double units = (double)lfuse__units(facts);
-    double tiles = 0, k_tiles = 0;
+    double tiles = 0, k_tiles[2] = {0, 0}; /* of members whose rows are no whole vectors, and of others */
     for (int64_t i = 0; i < members; i++) {
         const double of_one = (double)lfuse__ceil_div(sizes[i].m, s->rows / k.by) * (double)sizes[i].matrices *
                               (double)lfuse__ceil_div(sizes[i].n, s->columns / k.by);
+        const bool whole = whole_vectors(p, (int64_t[]){sizes[i].m, sizes[i].n, sizes[i].k});
         tiles += of_one;
-        k_tiles += of_one * (double)(sizes[i].k + s->depth) / s->depth;
+        k_tiles[whole] += of_one * (double)(sizes[i].k + s->depth) / s->depth;
     }
     const double all = ceil(tiles / units), beside = all < k.residents ? all : k.residents;
-    const double work = tile_of(&k) * s->depth / k.rate;
-    return k_tiles / (tiles < units ? tiles + 1 : units) * fmax(k.wait + work, beside * work) / fmax(beside, 1);
+    double time = 0;
+    for (int whole = 0; whole < 2; whole++)
+        time += k_tiles[whole] * k_tile_time(&k, &(lfuse__cut){.whole_vectors = whole}, beside);
+    return time / (tiles < units ? tiles + 1 : units) / fmax(beside, 1);
 }

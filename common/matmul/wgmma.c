@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Products on tensor cores that read local memory themselves (Hopper's wgmma): the kernel is text/gemm_wgmma.k. */
 #include "common/matmul/fp8.h"
+#include "common/matmul/grouped.h"
 #include "common/matmul/provider.h"
 
 #include "common/kernels/text/gemm_wgmma.k.h"
@@ -120,7 +121,8 @@ const lfuse__solver lfuse__wgmma = {
     .candidate = lfuse__tile_candidate, .is_compiled_ahead = is_compiled_ahead, .serves = serves, .has = has,
     .suits = lfuse__mma_suits, .cost = lfuse__tile_cost, .phases = 1, .tickets = lfuse__tiles_tickets,
     .workspace = lfuse__tiles_workspace, .local_bytes = local_bytes, .emit = lfuse__tiles_emit,
-    .pack = lfuse__tiles_pack,
+    .pack = lfuse__tiles_pack, .grouped_cost = lfuse__tiles_grouped_cost, .grouped_cut = lfuse__tiles_grouped_cut,
+    .grouped_emit = lfuse__tiles_grouped_emit,
 };
 
 /* ---- operands of 8 bits, which warpgroups take along k alone; where there are tensor maps tma.c is faster ---- */
@@ -131,7 +133,6 @@ static const char *declines_but_bytes(const lfuse__facts *facts, const lfuse__ma
 
     if (!lfuse__has_warpgroups(facts)) return "the device has no such instructions";
     if (why) return why;
-    if (desc->list) return "it takes no lists";
     return desc->prologue ? "its operands have to lie in memory" : NULL;
 }
 

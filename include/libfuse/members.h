@@ -82,6 +82,10 @@ LFUSE_API lfuse_value lfuse_member_rank(lfuse_value list);
  * Factors, results and what is added of the list's own shapes may have leading dimensions (lfuse_list_create), each
  * member its own, at no copy; such results or additions need to be part of the product's kernel (ERR_UNSUPPORTED where
  * LFUSE_NO_EPILOGUE or the number of operands keeps them out).
+ * On GPUs with tensor cores f16 by f16, bf16 by bf16, and e4m3 and e5m2 by each other, are multiplied there (NVIDIA's
+ * from sm_80 on, fp8 from sm_89 on, through OpenCL too), and added up in the tensor core's order instead of by fma: the
+ * bits then depend on the member and the device. Members whose rows are multiples of 16 bytes are the fast ones;
+ * others, or such at addresses that are no multiples of 16 bytes, take several times as long, each for itself.
  * ERR_RANK, ERR_TYPE, ERR_UNSUPPORTED as lfuse_matmul. When an instance is made, ERR_SHAPE names the member whose inner
  * sizes, or numbers of matrices, differ, or the lists whose counts do. Results may lie in no operand's memory but that
  * of a residual of the same list (lfuse_update).
@@ -89,8 +93,9 @@ LFUSE_API lfuse_value lfuse_member_rank(lfuse_value list);
 LFUSE_API lfuse_value lfuse_member_matmul(lfuse_value a, int transpose_a, lfuse_value b, int transpose_b);
 /**
  * The same with types and precision as lfuse_matmul_as has them: f16 and bf16 operands with f32 results, operands of
- * two types, one triple of types for all members. F32X3 and BF16X6 are FULL here, as lists are multiplied in f32.
- * ERR_UNSUPPORTED: LFUSE_PRECISION_TF32, which lists do not have.
+ * two types, one triple of types for all members. F32X3 and BF16X6 are FULL here: lists of f32 are multiplied in
+ * f32, as split operands would take a workspace for all members. ERR_UNSUPPORTED: LFUSE_PRECISION_TF32, which lists
+ * do not have.
  */
 LFUSE_API lfuse_value lfuse_member_matmul_as(lfuse_value a, int transpose_a, lfuse_value b, int transpose_b,
                                              lfuse_type type, lfuse_precision precision);

@@ -75,6 +75,49 @@ CASE(grouped_fp8, TWO_WAYS)
     h_expect_launches(h, 1);
 }
 
+/*
+ * What tensor cores multiply, where a device has them: members whose rows are whole chunks of 16 bytes beside others
+ * whose are not, several matrices, no rows, nothing to add up. Rows of more than one tile.
+ */
+#define UNITS 6
+static const int64_t wide_left[UNITS][3] = {{1, 200, 136}, {2, 40, 72}, {1, 33, 131}, {1, 0, 8}, {1, 16, 0},
+                                            {1, 136, 64}};
+static const int64_t wide_right[UNITS][3] = {{1, 136, 264}, {2, 72, 48}, {1, 131, 65}, {1, 8, 8}, {1, 0, 24},
+                                             {1, 64, 8}};
+static const int64_t wide_both[UNITS][3] = {{1, 200, 264}, {2, 40, 48}, {1, 33, 65}, {1, 0, 8}, {1, 16, 24},
+                                            {1, 136, 8}};
+static const int64_t wide_turned[UNITS][3] = {{1, 264, 200}, {2, 48, 40}, {1, 65, 33}, {1, 8, 0}, {1, 24, 16},
+                                              {1, 8, 136}};
+static const int64_t wide_columns[UNITS] = {264, 96, 65, 8, 24, 8};
+
+static void grouped_units(harness *h, lfuse_type type)
+{
+    lfuse_value a = h_matrices(h, "a", type, UNITS, wide_left, NORMAL);
+    lfuse_value b = h_matrices(h, "b", type, UNITS, wide_right, NORMAL);
+    lfuse_value bias = h_lines(h, "bias", type, LFUSE_RANK_COLUMNS, UNITS, wide_columns, NORMAL);
+    h_matrices_output(h, "y", lfuse_gelu(lfuse_add(lfuse_matmul(a, b), bias)), type, UNITS, wide_both);
+    h_expect_launches(h, 1);
+}
+
+CASE(grouped_units_f16, TWO_WAYS) { grouped_units(h, LFUSE_F16); }
+CASE(grouped_units_bf16, 0) { grouped_units(h, LFUSE_BF16); }
+
+/* The products of a backward pass: every way of lying in memory but the one above. */
+CASE(grouped_units_turned, EXACT)
+{
+    lfuse_value a = h_matrices(h, "a", LFUSE_F16, UNITS, wide_left, INTEGERS);
+    lfuse_value b = h_matrices(h, "b", LFUSE_F16, UNITS, wide_right, INTEGERS);
+    lfuse_value dc = h_matrices(h, "dc", LFUSE_F16, UNITS, wide_both, INTEGERS);
+    h_matrices_output(h, "da", lfuse_member_matmul_as(dc, 0, b, 1, LFUSE_F32, LFUSE_PRECISION_FULL), LFUSE_F32, UNITS,
+                      wide_left);
+    h_matrices_output(h, "db", lfuse_member_matmul_as(a, 1, dc, 0, LFUSE_F32, LFUSE_PRECISION_FULL), LFUSE_F32, UNITS,
+                      wide_right);
+    h_matrices_output(h, "ct", lfuse_member_matmul_as(b, 1, a, 1, LFUSE_F32, LFUSE_PRECISION_FULL), LFUSE_F32, UNITS,
+                      wide_turned);
+    h_expect_same_bits(h);
+    h_expect_launches(h, 3);
+}
+
 /* Parts of larger matrices: leading dimensions, of every second member, on both sides and of the result. */
 CASE(grouped_rows, EXACT)
 {

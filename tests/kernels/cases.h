@@ -20,6 +20,8 @@ void case_lines(rig *r, lfuse_type type);     /* rows and columns of members, an
 void lines_emit(lfuse__strbuf *out, const char *(*name)(void *context), void *context, lfuse_type type,
                 const lfuse__facts *facts, uint32_t bytes);
 void case_grouped(rig *r, lfuse_type type);   /* products of members, by whatever form the device has */
+void case_grouped_units(rig *r, lfuse_type type); /* those on tensor cores, where the rig's facts have them */
+void grouped_units_emit(lfuse__strbuf *out, const lfuse__facts *facts);
 void case_grouped_refusals(const lfuse__facts *facts);
 void grouped_emit(lfuse__strbuf *out, const char *name, lfuse_type type, const lfuse__facts *facts, uint32_t bytes);
 void case_look_ups(rig *r, lfuse_type type);

@@ -146,6 +146,9 @@ static void use_grouped(rig *r)
     if (!r->facts.vector_lanes || !as_teams(r, &teams)) teams = *r;
     for (int t = 0; t < FLOATING; t++)
         if (rig_has(r, floating[t])) case_grouped(&teams, floating[t]);
+    case_grouped_units(r, LFUSE_F16);
+    case_grouped_units(r, LFUSE_BF16);
+    case_grouped_units(r, LFUSE_E5M2);
 }
 
 static void use_lists(rig *r)

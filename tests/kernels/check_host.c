@@ -160,6 +160,14 @@ TEST_LOOP(unit_prologues, 0, 2)
     case_unit_prologues(&r, _i ? LFUSE_BF16 : LFUSE_F16);
 }
 
+TEST_LOOP(grouped_units, 0, 3)
+{
+    static const lfuse_type types[] = {LFUSE_F16, LFUSE_BF16, LFUSE_E5M2};
+
+    open_units();
+    case_grouped_units(&r, types[_i]);
+}
+
 TEST_CASE("summed", .teardown = close_form)
 
 TEST(unit_sums)

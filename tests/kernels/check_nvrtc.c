@@ -389,13 +389,13 @@ TEST(unit_prologues)
 }
 
 /*
- * Nor sums on tensor cores; but the large tiles of f32x3_mma and of mma_fp8 take all registers that a thread can have,
- * and may spill a few words, which are no sums: the latter reads two of them for each k-tile. Those that sum columns
- * have a stack of 32 sums of segments.
+ * Nor sums on tensor cores; but the large tiles of f32x3_mma and of mma_fp8, also of lists, take all registers that a
+ * thread can have, and may spill a few words, which are no sums: the latter reads two of them for each k-tile. Those
+ * that sum columns have a stack of 32 sums of segments.
  */
 TEST_LOOP(units, 1, ARCHS)
 {
-    enum { SPILLED = 8 * 4, STACKS = 4 * 32 * 4 };
+    enum { SPILLED = 16 * 4, STACKS = 4 * 32 * 4 };
     writer w = {.text = LFUSE__STRBUF_INIT, .facts = facts_items(true)};
     lfuse__strbuf binary = LFUSE__STRBUF_INIT;
     int kernels;

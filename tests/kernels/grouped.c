@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Products of the members of lists, by panels and by tiles: sizes that no block divides, several matrices, nothing;
- * what follows with numbers of columns, rows, matrices and elements. Small integers: results are compared by ==.
+ * rows that are whole chunks and rows that are not; what follows with numbers of columns, rows, matrices and elements.
+ * Small integers: results are compared by ==.
  */
 #include "common/base/error.h"
 #include "common/matmul/grouped.h"
@@ -9,13 +10,13 @@
 #include "tests/kernels/classes.h"
 #include "tests/kernels/host.h"
 #include "tests/support/check.h"
+#include "tests/support/main.h"
 
-enum { A, B, SUM, COLUMN, ROW, MATRIX, RESIDUAL, OUT, SHAPE, OPERANDS, GUARD = 64, MEMBERS = 9,
+enum { A, B, SUM, COLUMN, ROW, MATRIX, RESIDUAL, OUT, SHAPE, OPERANDS, GUARD = 64, MEMBERS = 11,
        MORE = 32 /* additions of a body that is too long for a copy at every sum */ };
 
 typedef struct grouped {
     sample s;
-    lfuse_type type;
     bool more;
     lfuse__grouped_cut cut;
     int64_t starts[OPERANDS][MEMBERS], chunks;
@@ -27,7 +28,8 @@ typedef struct grouped {
 
 static const lfuse__matmul_sizes sizes[MEMBERS] = {
     {70, 140, 33, 1}, {5, 7, 9, 2}, {0, 5, 4, 1}, {3, 0, 4, 1}, {4, 6, 0, 1}, {1, 1, 1, 1}, {13, 36, 64, 1},
-    {2, 8, 4, 3}, {128, 64, 16, 1}};
+    {2, 8, 4, 3}, {128, 64, 16, 1}, {72, 144, 272, 2},
+    {24, 40, 15, 1}};
 
 static void make_class(grouped *g, lfuse_type type, bool ta, bool tb, bool more)
 {
@@ -38,11 +40,13 @@ static void make_class(grouped *g, lfuse_type type, bool ta, bool tb, bool more)
     sample *s = &g->s;
     int x = 0;
     memset(g, 0, sizeof *g);
-    g->type = type, g->more = more;
+    g->more = more;
     sample_start(s, LFUSE__FAMILY_GROUPED, 1, 0);
     s->k.product.ta = ta, s->k.product.tb = tb;
     for (int j = 0; j < OPERANDS; j++)
-        sample_operand(s, j == SHAPE ? LFUSE_I64 : j == SUM ? wide : type, j == OUT, inner[j]);
+        sample_operand(s, j == SHAPE ? LFUSE_I64 : j == SUM || (j > B && lfuse__is_fp8(type)) ? wide : type, j == OUT,
+                       inner[j]);
+    if (type == LFUSE_E5M2) s->k.operands[B].type = LFUSE_E4M3;
     s->k.operands[SHAPE].shape = true;
     for (int j = SUM; j <= RESIDUAL; j++) {
         const int y = sample_load(s, j);
@@ -83,6 +87,7 @@ static lie lie_of(const grouped *g, int operand, int m)
     l.ld = l.columns + ((m + operand) % 3 == 1 ? 8 : (m + operand) % 3 == 2 ? 1 : 0);
     l.apart = l.rows * l.ld + (m == 7 ? 5 : 0);
     if (m == 1) l.apart = l.ld, l.ld *= s->matrices;
+    if (m == 10) l.ld = l.columns + 1; /* 16 for 15: whole chunks apart, but with an end within one */
     return l;
 }
 
@@ -122,13 +127,13 @@ static void make_lists(grouped *g)
             g->starts[j][m] = at;
             g->entries[2 * (j * MEMBERS + m)] = (uint64_t)at * size;
             g->entries[2 * (j * MEMBERS + m) + 1] = slot;
-            at += (span_of(g, j, m) + 15) / 8 * 8 + (m % 3 == 1);
+            at = (at + span_of(g, j, m) + 15) / 8 * 8 + (m % 3 == 1);
         }
         slot++;
         g->bytes[j] = ((size_t)(at + GUARD) * size + 7) / 8 * 8;
         g->memory[j] = rig_memory(g->bytes[j], 0);
         for (int64_t i = 0; i < at && j != SHAPE; i++)
-            host_put(g->memory[j], g->type, i, (double)(host_random(&seed) >> 32 & 3) - 1);
+            host_put(g->memory[j], g->s.k.operands[j].type, i, (double)(host_random(&seed) >> 32 & 3) - 1);
     }
     for (int m = 0; m < MEMBERS; m++) {
         put_shape(g, m, (int64_t *)g->memory[SHAPE] + g->starts[SHAPE][m]);
@@ -144,7 +149,7 @@ static void make_lists(grouped *g)
 
 static double number(const grouped *g, int operand, int m, int64_t i)
 {
-    return host_get(g->memory[operand], g->type, g->starts[operand][m] + i);
+    return host_get(g->memory[operand], g->s.k.operands[operand].type, g->starts[operand][m] + i);
 }
 
 static double entry(const grouped *g, int operand, int m, int64_t matrix, int64_t i, int64_t j)
@@ -167,7 +172,7 @@ static void expect(grouped *g, int m)
         sum += column + number(g, ROW, m, matrix * s->m + i) + number(g, MATRIX, m, matrix);
         if (sum < residual) sum = residual;
         if (g->more) sum += MORE * column;
-        host_put(g->expected, g->type, g->starts[OUT][m] + matrix * out.apart + i * out.ld + j, sum);
+        host_put(g->expected, g->s.k.operands[OUT].type, g->starts[OUT][m] + matrix * out.apart + i * out.ld + j, sum);
     }
 }
 
@@ -182,6 +187,7 @@ static void launch(rig *r, lfuse__bprogram *program, grouped *g, const lfuse__fa
     for (int part = 0; part < 2; part++) {
         const int64_t first = part ? g->chunks / 2 : 0, chunks = part ? g->chunks - first : g->chunks / 2;
         const lfuse__grouped_part p = {.members = MEMBERS, .first_chunk = first, .chunks = chunks, .workspace = 256};
+        lfuse__launch_args args;
         int slot = 3;
         OK(lfuse__grouped_pack(&g->s.k, facts, &g->cut, &p, &packed));
         buffers[0] = (rig_buffer){g->table, (size_t)g->chunks * sizeof *g->table, false};
@@ -190,43 +196,99 @@ static void launch(rig *r, lfuse__bprogram *program, grouped *g, const lfuse__fa
         for (int j = 0; j < OPERANDS; j++)
             if (j != SUM) buffers[slot++] = (rig_buffer){g->memory[j], g->bytes[j], g->s.k.operands[j].written};
         ck_assert_int_eq(slot, 3 + LFUSE__MAX_SLOTS);
-        rig_launch(r, program, "grouped", &packed, slot, buffers);
+        args = (lfuse__launch_args){.groups = packed.groups, .group = packed.group, .nwords = packed.nwords,
+                                    .words = packed.words, .local_bytes = lfuse__family_local_bytes(&g->s.k)};
+        rig_launch_words(r, program, "grouped", &args, slot, buffers);
     }
     free(workspace);
 }
 
 static void check(const grouped *g)
 {
-    const int64_t wrong = host_compare(g->memory[OUT], g->expected, g->type, g->bytes[OUT]);
+    const lfuse__kernel_class *k = &g->s.k;
+    const int64_t wrong = host_compare(g->memory[OUT], g->expected, k->operands[OUT].type, g->bytes[OUT]);
     int m = 0;
     while (m + 1 < MEMBERS && g->starts[OUT][m + 1] <= wrong) m++;
-    ck_assert_msg(wrong < 0, "%s, blocks of %lld x %lld, ta %d, tb %d: element %lld of member %d differs",
-                  lfuse_type_name(g->type), (long long)g->cut.rows, (long long)g->cut.columns, g->s.k.product.ta,
-                  g->s.k.product.tb, (long long)(wrong - g->starts[OUT][m]), m);
+    ck_assert_msg(wrong < 0, "%s by %s, blocks of %lld x %lld, ta %d, tb %d: element %lld of member %d differs",
+                  lfuse_type_name(k->operands[A].type), k->product.solver->name, (long long)g->cut.rows,
+                  (long long)g->cut.columns, k->product.ta, k->product.tb, (long long)(wrong - g->starts[OUT][m]), m);
+}
+
+/* Multiplies by the class's solver. */
+static void run(rig *r, grouped *g, const lfuse__facts *facts)
+{
+    lfuse__strbuf text = LFUSE__STRBUF_INIT;
+    lfuse__grouped_cut_make(&g->s.k, facts, MEMBERS, sizes, &g->cut);
+    make_lists(g);
+    for (int m = 0; m < MEMBERS; m++) expect(g, m);
+    OK(lfuse__grouped_emit(&text, "grouped", &g->s.k, facts));
+    lfuse__bprogram *program = rig_program(r, &text);
+    launch(r, program, g, facts);
+    r->backend->program_destroy(program);
+    check(g);
+    for (int j = 0; j < OPERANDS; j++) free(g->memory[j]);
+    free(g->expected);
+    free(g->entries);
+    free(g->table);
 }
 
 /* Tiles of f32 as few units have them, of other types as many have. */
 void case_grouped(rig *r, lfuse_type type)
 {
-    lfuse__strbuf text = LFUSE__STRBUF_INIT;
     lfuse__facts facts = r->facts; /* tables of slots and offsets work on every device */
     grouped g;
     facts.addresses = false;
     if (!facts.vector_lanes) facts.info.compute_units = type == LFUSE_F32 ? 1 : 1000;
     make_class(&g, type, type != LFUSE_F32, type == LFUSE_F32 || type == LFUSE_F64, type == LFUSE_BF16);
     OK(lfuse__grouped_choose(&facts, MEMBERS, sizes, &g.s.k));
-    lfuse__grouped_cut_make(&g.s.k, &facts, MEMBERS, sizes, &g.cut);
-    make_lists(&g);
-    for (int m = 0; m < MEMBERS; m++) expect(&g, m);
-    OK(lfuse__grouped_emit(&text, "grouped", &g.s.k, &facts));
-    lfuse__bprogram *program = rig_program(r, &text);
-    launch(r, program, &g, &facts);
-    r->backend->program_destroy(program);
-    check(&g);
-    for (int j = 0; j < OPERANDS; j++) free(g.memory[j]);
-    free(g.expected);
-    free(g.entries);
-    free(g.table);
+    run(r, &g, &facts);
+}
+
+/* A solver with tensor cores and its shapes of a list: the `last` is run with other types than f16. */
+static const struct {
+    const lfuse__solver *solver;
+    int shapes, last;
+} units[] = {{&lfuse__mma, 2, 1}, {&lfuse__wgmma, 3, 2}, {&lfuse__mma_fp8, 2, 1}};
+enum { UNITS = sizeof units / sizeof *units, WAYS = 3 /* candidates of a shape: k whole, split, shared out */ };
+
+/* Sets the class to that shape of units[i]; false where the device has no room for it, or such lists are declined. */
+static bool make_unit(grouped *g, const lfuse__facts *facts, int i, int shape, lfuse_type type, int way)
+{
+    const lfuse__solver *s = units[i].solver;
+    const lfuse__matmul_desc desc = {.types = {type, type == LFUSE_E5M2 ? LFUSE_E4M3 : type}, .list = true};
+    if (!lfuse__solver_takes(s, facts, &desc)) return false;
+    make_class(g, type, way & 1, way >> 1 & 1, way % 3 == 2);
+    g->s.k.product.sum = LFUSE_F32;
+    ck_assert(s->candidate(s, shape * WAYS, &g->s.k.product));
+    return !s->has || s->has(&g->s.k.product, facts);
+}
+
+void case_grouped_units(rig *r, lfuse_type type)
+{
+    lfuse__facts facts = r->facts;
+    int way = type == LFUSE_F16 ? 0 : 2;
+    facts.addresses = false;
+    for (int i = 0; i < UNITS; i++)
+        for (int shape = 0; shape < units[i].shapes; shape++, way += type == LFUSE_F16 ? 1 : 3) {
+            grouped g;
+            if (!test_all() && (shape == units[i].last) == (type == LFUSE_F16)) continue;
+            if (make_unit(&g, &facts, i, shape, type, way)) run(r, &g, &facts);
+        }
+}
+
+void grouped_units_emit(lfuse__strbuf *out, const lfuse__facts *facts)
+{
+    static const lfuse_type types[] = {LFUSE_F16, LFUSE_E5M2};
+    for (int i = 0; i < 2 * UNITS; i++)
+        for (int shape = 0; shape < units[i / 2].shapes; shape++) {
+            char name[32];
+            grouped g;
+            if (i % 2 && facts->wgmma) continue; /* Hopper converts what mma_fp8 multiplies, and spills */
+            if (!make_unit(&g, facts, i / 2, shape, types[i % 2], i + shape)) continue;
+            if (shape) g.s.k.members.carried = lfuse__carried_most(&g.s.k, LFUSE__CARRY_PARTIAL, facts, 4096);
+            snprintf(name, sizeof name, "list_%s_%d", units[i / 2].solver->name, shape);
+            OK(lfuse__grouped_emit(out, name, &g.s.k, facts));
+        }
 }
 
 void grouped_emit(lfuse__strbuf *out, const char *name, lfuse_type type, const lfuse__facts *device, uint32_t bytes)

@@ -622,6 +622,7 @@ void units_emit(lfuse__strbuf *out, const lfuse__facts *device, bool wgmma)
     unit_sums_emit(out, &facts);
     for (int i = 0; i < UNITS; i++)
         for (int parts = 0; parts < (units[i].splits ? 2 : 1); parts++) unit_emit(out, &facts, i, parts);
+    grouped_units_emit(out, &facts);
 }
 
 /* A step as AdamW's behind a product: it reads and stores three matrices, and reads two numbers. */

@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-matmul_tests = tests/matmul/check_launches tests/matmul/check_mlp tests/matmul/check_provider \
+matmul_tests = tests/matmul/check_grouped tests/matmul/check_launches tests/matmul/check_mlp \
+	tests/matmul/check_provider \
 	tests/matmul/check_strassen tests/matmul/check_strassen_cost tests/matmul/check_tile_cost tests/matmul/check_tiles
 check_PROGRAMS += $(matmul_tests)
 TESTS += $(matmul_tests)
 
+tests_matmul_check_grouped_SOURCES = %reldir%/check_grouped.c %reldir%/classes.h $(kernel_cases)
+tests_matmul_check_grouped_LDADD = $(LDADD) -lm
 tests_matmul_check_launches_SOURCES = %reldir%/check_launches.c %reldir%/classes.h $(kernel_cases)
 tests_matmul_check_launches_LDADD = $(LDADD) -lm
 tests_matmul_check_mlp_SOURCES = %reldir%/check_mlp.c tests/kernels/classes.c tests/kernels/classes.h \

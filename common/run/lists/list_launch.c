@@ -34,7 +34,8 @@ lfuse_status lfuse__list_launch(const lfuse_instance *in, lfuse__list_op *op, lf
                                 int batch, lfuse__list_own own, lfuse__bmem *workspace)
 {
     lfuse__bmem *buffers[LFUSE__LIST_WORKSPACE + LFUSE__MAX_SLOTS] = { NULL };
-    lfuse__launch_args args = { .groups = op->packed.groups, .group = op->packed.group, .buffers = buffers };
+    lfuse__launch_args args = { .groups = op->packed.groups, .group = op->packed.group, .buffers = buffers,
+                                .local_bytes = lfuse__family_local_bytes(&op->k) };
 
     place_tables(op, batch, buffers, &args);
     if (own == LFUSE__LIST_WORKSPACE) buffers[2] = workspace;
