@@ -10,7 +10,7 @@ runs()
 {
     "$bench" --device all --quick --json "$work/figures" --case gemm:40x24x33:f16:to=f32 --case gemm:48x48x48 \
         --case gemm:24x20x28:tf32 --case gemm:24x20x28:f32x3:nt:frozen --case gemm:24x20x28:f16:gelu \
-        --case gemm:24x20x32:nt:e4m3 --case gemm:20x24x40:e5m2
+        --case gemm:24x20x32:nt:e4m3 --case gemm:20x24x40:e5m2 --case gemm:20x24x40:g3:f16:rows
 }
 all() # of a type of lines, of a case, of a variant
 {
@@ -45,11 +45,12 @@ bytes() # 40 x 33 and 33 x 24 elements of 2 bytes, 40 x 24 of 4
 refused()
 {
     ! "$bench" --quick --case gemm:8x8x8:to=f31 --case gemm:8x8x8:to=f32:to=f16 --case gemm:8x8x8:f16:tf32 \
-        --case gemm:8x8x8:bf16x6:f64 --case gemm:8x8x8:f32x3:tf32 --case gemm:8x8x8:frozen:b2 > "$work/said" 2>&1 &&
+        --case gemm:8x8x8:bf16x6:f64 --case gemm:8x8x8:f32x3:tf32 --case gemm:8x8x8:frozen:b2 \
+        --case gemm:8x8x8:g3:rows:f16 > "$work/said" 2>&1 &&
         grep 'to=f31: expected gemm:' "$work/said" && grep 'to=f32:to=f16: expected gemm:' "$work/said" &&
         grep 'f16:tf32: tf32 is of f32 operands' "$work/said" &&
         grep 'bf16x6:f64: bf16x6 is of f32 operands' "$work/said" && grep 'f32x3:tf32: expected gemm:' "$work/said" &&
-        grep 'frozen:b2: expected gemm:' "$work/said"
+        grep 'frozen:b2: expected gemm:' "$work/said" && grep 'rows:f16: expected gemm:' "$work/said"
 }
 
 if "$top_builddir/bench/lfuse-info" --json | grep -q '"devices":\[\]'; then
@@ -58,12 +59,14 @@ else
     ok "all that is run is right" runs
     ok "f16 gives f32 that is verified" verified gemm:40x24x33:f16:to=f32 plan plan+ep native native+ep
     ok "e4m3 gives f32 that is verified" verified gemm:24x20x32:nt:e4m3 plan plan+ep native native+ep
+    ok "a group that differs in rows alone is verified" verified gemm:20x24x40:g3:f16:rows grouped loop
     ok "the floor of e5m2 is finite" floor_is_finite
     ok "each tensor counts in its type" bytes
     ok "squares by Strassen's algorithm are verified" verified gemm:48x48x48 plan strassen1 strassen2
     ok "f32x3 with a frozen operand is verified everywhere" \
         verified gemm:24x20x28:f32x3:nt:frozen plan plan+ep native native+ep
     ok "tf32 is there, or refused with the reason" tf32_is_there_or_refused
-    ok "unknown types, second ones, precisions of other types and frozen batches are refused" refused
+    ok "unknown types, second ones, precisions of other types, frozen batches and rows before types are refused" \
+        refused
 fi
 done_testing
