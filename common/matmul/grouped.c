@@ -8,14 +8,19 @@
 #include "common/base/error.h"
 #include "common/kernels/families.h"
 #include "common/matmul/grouped.h"
+#include "common/matmul/tile.h"
 
 enum { SLOTS = 3, SUM = LFUSE__PRODUCT_SUM };
 
-/* The candidates of a list have no slices: local memory is one tile's at a time. */
+/*
+ * The candidates of a list have no slices: local memory is one tile's at a time. Of solvers without tensor cores they
+ * are those that plans compile ahead.
+ */
 static bool is_candidate(const lfuse__solver *s, int at, const lfuse__product_class *p, const lfuse__facts *facts)
 {
-    return !p->split && p->slices <= 1 && (!s->is_compiled_ahead || s->is_compiled_ahead(at)) &&
-           (!s->has || s->has(p, facts));
+    const bool all = (s->tile && s->tile->tensor_cores) || !s->is_compiled_ahead;
+
+    return !p->split && p->slices <= 1 && (all || s->is_compiled_ahead(at)) && (!s->has || s->has(p, facts));
 }
 
 /* Sets *chosen to the solver's cheapest candidate, and returns what that takes; below 0: there is none. */

@@ -248,7 +248,7 @@ void case_grouped(rig *r, lfuse_type type)
 static const struct {
     const lfuse__solver *solver;
     int shapes, last;
-} units[] = {{&lfuse__mma, 2, 1}, {&lfuse__wgmma, 3, 2}, {&lfuse__mma_fp8, 2, 1}};
+} units[] = {{&lfuse__mma, 2, 1}, {&lfuse__wgmma, 5, 2}, {&lfuse__mma_fp8, 2, 1}};
 enum { UNITS = sizeof units / sizeof *units, WAYS = 3 /* candidates of a shape: k whole, split, shared out */ };
 
 /* Sets the class to that shape of units[i]; false where the device has no room for it, or such lists are declined. */
