@@ -34,7 +34,7 @@ static double choose_tile(const lfuse__solver *s, const lfuse__facts *facts, int
         double cost;
         if (!is_candidate(s, i, &tried, facts)) continue;
         cost = s->grouped_cost ? s->grouped_cost(&tried, facts, members, sizes) : 0;
-        if (best >= 0 && cost >= best) continue;
+        if (cost < 0 || (best >= 0 && cost >= best)) continue;
         best = cost;
         *chosen = tried;
     }

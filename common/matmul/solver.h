@@ -95,7 +95,8 @@ struct lfuse__solver {
 
     /*
      * The products of the members of lists (grouped.h), of sizes[members]. All NULL: the solver takes none.
-     *   - grouped_cost returns the estimated cycles of all of them. NULL: there is one candidate, and no other solver.
+     *   - grouped_cost returns the estimated cycles of all of them; below 0: the candidate cannot multiply such. NULL:
+     *     there is one candidate, and no other solver.
      *   - grouped_cut sets how members are cut into blocks.
      *   - grouped_emit appends the kernel's text; `plain` is the class as it is for a single product.
      */

@@ -58,7 +58,8 @@ static void put_kernel(const lfuse__tiles *t, const char *name)
     };
     const lfuse__parameter own[] = {
         {"BLOCKS", .number = p->split && !lfuse__mma_is_small(p) ? 1 : p->occupancy},
-        {"RUNNING", .number = !lfuse__mma_is_small(p)}, {"EIGHT_BITS", .number = lfuse__mma_bytes(p) == 1},
+        {"RUNNING", .number = p->solver->tile->spare_stages && !lfuse__mma_is_small(p)},
+        {"EIGHT_BITS", .number = lfuse__mma_bytes(p) == 1},
         {"BYTES", .number = lfuse__mma_local(p) * 4},
         {"SHAPE", .word = shape.text},
         {"GROUP_A", .number = LFUSE__WGMMA_ROWS * p->depth * lfuse__mma_bytes(p)},
@@ -145,6 +146,7 @@ static bool serves_bytes(const lfuse__product_class *p, const int64_t *least, co
 /* Fitted to times on an H100. In 48 KiB there is no room beside the stages for who meets: k is not split. */
 static const lfuse__tile_shape shapes_of_bytes[] = {
     {128, 128, LFUSE__WGMMA_DEPTH_FP8 / 2, 2, 32, 1, 2, 2, 600, 1900},
+    {128, 256, LFUSE__WGMMA_DEPTH_FP8, 2, 64, 1, 3, 1, 330, 2350},
 };
 
 static const lfuse__tile_traits traits_of_bytes = {
@@ -153,10 +155,18 @@ static const lfuse__tile_traits traits_of_bytes = {
     .put_place = put_place, .put_kernel = put_kernel,
 };
 
+/* Lines run along k here too. */
+static double grouped_cost_of_bytes(const lfuse__product_class *p, const lfuse__facts *facts, int64_t members,
+                                    const lfuse__matmul_sizes *sizes)
+{
+    return lfuse__mma_lies_along(p) ? lfuse__tiles_grouped_cost(p, facts, members, sizes) : -1;
+}
+
 const lfuse__solver lfuse__wgmma_fp8 = {
     .name = "wgmma_fp8", .tile = &traits_of_bytes, .runs_on = lfuse__tiles_fit, .declines = declines_but_bytes,
     .candidate = lfuse__tile_candidate, .is_compiled_ahead = lfuse__tile_is_compiled_ahead, .serves = serves_bytes,
     .has = has, .suits = lfuse__mma_suits, .cost = lfuse__tile_cost, .phases = 1, .tickets = lfuse__tiles_tickets,
     .workspace = lfuse__tiles_workspace, .local_bytes = local_bytes, .emit = lfuse__tiles_emit,
-    .pack = lfuse__tiles_pack,
+    .pack = lfuse__tiles_pack, .grouped_cost = grouped_cost_of_bytes, .grouped_cut = lfuse__tiles_grouped_cut,
+    .grouped_emit = lfuse__tiles_grouped_emit,
 };

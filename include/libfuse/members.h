@@ -85,7 +85,8 @@ LFUSE_API lfuse_value lfuse_member_rank(lfuse_value list);
  * On GPUs with tensor cores f16 by f16, bf16 by bf16, and e4m3 and e5m2 by each other, are multiplied there (NVIDIA's
  * from sm_80 on, fp8 from sm_89 on, through OpenCL too), and added up in the tensor core's order instead of by fma: the
  * bits then depend on the member and the device. Members whose rows are multiples of 16 bytes are the fast ones;
- * others, or such at addresses that are no multiples of 16 bytes, take several times as long, each for itself.
+ * others, or such at addresses that are no multiples of 16 bytes, take several times as long, each for itself. Of e4m3
+ * and e5m2 Hopper is fastest where only the right list is transposed.
  * ERR_RANK, ERR_TYPE, ERR_UNSUPPORTED as lfuse_matmul. When an instance is made, ERR_SHAPE names the member whose inner
  * sizes, or numbers of matrices, differ, or the lists whose counts do. Results may lie in no operand's memory but that
  * of a residual of the same list (lfuse_update).

@@ -248,7 +248,7 @@ void case_grouped(rig *r, lfuse_type type)
 static const struct {
     const lfuse__solver *solver;
     int shapes, last;
-} units[] = {{&lfuse__mma, 2, 1}, {&lfuse__wgmma, 5, 2}, {&lfuse__mma_fp8, 2, 1}};
+} units[] = {{&lfuse__mma, 2, 1}, {&lfuse__wgmma, 5, 2}, {&lfuse__mma_fp8, 2, 1}, {&lfuse__wgmma_fp8, 2, 1}};
 enum { UNITS = sizeof units / sizeof *units, WAYS = 3 /* candidates of a shape: k whole, split, shared out */ };
 
 /* Sets the class to that shape of units[i]; false where the device has no room for it, or such lists are declined. */
@@ -257,7 +257,9 @@ static bool make_unit(grouped *g, const lfuse__facts *facts, int i, int shape, l
     const lfuse__solver *s = units[i].solver;
     const lfuse__matmul_desc desc = {.types = {type, type == LFUSE_E5M2 ? LFUSE_E4M3 : type}, .list = true};
     if (!lfuse__solver_takes(s, facts, &desc)) return false;
-    make_class(g, type, way & 1, way >> 1 & 1, way % 3 == 2);
+    /* Warpgroups take lines of 8 bits along k alone. */
+    const bool along = s == &lfuse__wgmma_fp8;
+    make_class(g, type, !along && way & 1, along || way >> 1 & 1, way % 3 == 2);
     g->s.k.product.sum = LFUSE_F32;
     ck_assert(s->candidate(s, shape * WAYS, &g->s.k.product));
     return !s->has || s->has(&g->s.k.product, facts);
@@ -283,7 +285,7 @@ void grouped_units_emit(lfuse__strbuf *out, const lfuse__facts *facts)
         for (int shape = 0; shape < units[i / 2].shapes; shape++) {
             char name[32];
             grouped g;
-            if (i % 2 && facts->wgmma) continue; /* Hopper converts what mma_fp8 multiplies, and spills */
+            if (units[i / 2].solver == &lfuse__mma_fp8 && facts->wgmma) continue; /* Hopper converts then, and spills */
             if (!make_unit(&g, facts, i / 2, shape, types[i % 2], i + shape)) continue;
             if (shape) g.s.k.members.carried = lfuse__carried_most(&g.s.k, LFUSE__CARRY_PARTIAL, facts, 4096);
             snprintf(name, sizeof name, "list_%s_%d", units[i / 2].solver->name, shape);

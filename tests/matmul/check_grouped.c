@@ -50,7 +50,9 @@ TEST(solvers)
         {LFUSE_F64, LFUSE_F64, many, WARPGROUPS, "simt", 32, 64},
         {LFUSE_E4M3, LFUSE_E5M2, many, WARPS_FP8, "mma_fp8", 64, 64},
         {LFUSE_E4M3, LFUSE_E5M2, many, WARPS, "simt", 64, 128},
-        {LFUSE_E4M3, LFUSE_E5M2, many, WARPGROUPS, "mma_fp8", 64, 64},
+        {LFUSE_E4M3, LFUSE_E5M2, many, WARPGROUPS, "mma_fp8", 64, 64}, /* B runs across */
+        {LFUSE_E4M3, LFUSE_E5M2, many, WARPGROUPS, "wgmma_fp8", 128, 256},
+        {LFUSE_E5M2, LFUSE_E4M3, many, SMALL_WARPGROUPS, "wgmma_fp8", 128, 128},
     };
 
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -58,6 +60,7 @@ TEST(solvers)
         lfuse__kernel_class c;
         lfuse__grouped_cut cut;
         grouped_class(&c, cases[i].a, cases[i].b);
+        c.product.tb = !strcmp(cases[i].solver, "wgmma_fp8");
         ck_assert(!lfuse__grouped_choose(&facts, 4, cases[i].sizes, &c));
         ck_assert_msg(!strcmp(c.product.solver->name, cases[i].solver) && c.product.rows == cases[i].rows &&
                       c.product.columns == cases[i].columns, "case %zu: %s, %d x %d", i, c.product.solver->name,
