@@ -20,6 +20,7 @@ enum {
     LFUSE__TILES_BY_BAND,  /* lfuse__division32 of how many tiles a band has */
     LFUSE__TILES_BY_HIGH,  /* lfuse__division32 of how many tiles along m the last band has, where it is not full */
     LFUSE__TILES_BY_PARTS, /* lfuse__division32 of TILES_PARTS */
+    LFUSE__TILES_HIGH,     /* tiles along m that a band has */
     LFUSE__TILES_OWN,
     LFUSE__TILES_APART = LFUSE__TILES_OWN /* column sums, one word more: how far apart in D the rows of a tile are */
 };
@@ -31,7 +32,8 @@ enum {
 };
 enum {
     LFUSE__TILES_BAND = 8,       /* consecutive groups take so many tiles along m, then go on along n, for the cache:
-                                    lfuse__tiles_band */
+                                    lfuse__tiles_band; of pipelines LOW_BAND where n has few tiles */
+    LFUSE__TILES_LOW_BAND = 2,
     LFUSE__TILES_TICKETS = 1024, /* tiles whose parts can meet in one launch */
     LFUSE__MOST_PARTS = 32,      /* of k */
     LFUSE__TILES_VECTOR = 16,    /* bytes of accumulators in a vector */

@@ -116,6 +116,7 @@ static void use_units(rig *r)
     case_units(r, LFUSE_E4M3, LFUSE_PRECISION_FULL);
     case_units(r, LFUSE_E5M2, LFUSE_PRECISION_FULL);
     case_empty_parts(r);
+    case_low_bands(r);
 }
 
 static void use_column_sums(rig *r)

@@ -530,6 +530,29 @@ void case_units(rig *r, lfuse_type type, lfuse_precision precision)
     r->facts = facts;
 }
 
+/* Of 27 tiles, three across, on 24 units: bands are two tiles high. */
+void case_low_bands(rig *r)
+{
+    const lfuse__matmul_desc desc = {.types = {LFUSE_F16, LFUSE_F16}, .result = LFUSE_F16};
+    const lfuse__facts facts = r->facts;
+    lfuse__product_layout l;
+    lfuse__matmul_candidate t;
+    lfuse__packed packed;
+    problem p;
+    if (lfuse__solver_declines(&lfuse__tma, &facts, &desc)) return;
+    ck_assert(lfuse__matmul_candidate_parse("128x128x64:4x32:1:0", &t));
+    class_of_unit(&p, &lfuse__tma, LFUSE_F16, LFUSE_PRECISION_FULL, 0, FUSED);
+    OK(choose_named(&facts, (int64_t[]){512, 512, 512, 1}, &t, &p.s.k));
+    ck_assert_ptr_eq(p.s.k.product.solver, &lfuse__tma);
+    sizes_of(&p, 1144, 376, 72, 8, 0);
+    r->facts.info.compute_units = 24;
+    OK(lfuse__product_pack(&p.s.k, &r->facts, &p.g, &packed));
+    lfuse__product_layout_make(&p.s.k, &l);
+    ck_assert_uint_eq(packed.words[l.own + LFUSE__TILES_HIGH], LFUSE__TILES_LOW_BAND);
+    run_product(r, &p, true, 1);
+    r->facts = facts;
+}
+
 /* Parts of k may have no k-tile. Warpgroups that take turns by tiles wait for each other all the same. */
 void case_empty_parts(rig *r)
 {

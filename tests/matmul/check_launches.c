@@ -96,6 +96,33 @@ TEST(units_vectors)
     }
 }
 
+/* A band of a pipeline is two tiles high where the units have eight rows of tiles at a time, but not all; else 8. */
+TEST(bands)
+{
+    static const struct {
+        int64_t m, n;
+        uint64_t high;
+    } cases[] = {{8192, 1024, 2}, {8192, 2048, 2}, {8192, 2176, 8}, {8192, 4096, 8}, {1024, 2048, 8}};
+    lfuse__facts facts = facts_of(LFUSE__PRODUCTS_TUNED);
+    facts.tensor_cores = facts.wgmma = true;
+    facts.dynamic_local_bytes = 226 * 1024, facts.tensor_map = some_map;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        lfuse__kernel_class c;
+        lfuse__product_layout l;
+        lfuse__packed packed;
+        lfuse__geometry g;
+        class_of(&c, LFUSE_F16);
+        OK(choose(&facts, (int64_t[]){cases[i].m, cases[i].n, 4096}, false, &c));
+        ck_assert(c.product.solver == &lfuse__tma && c.product.columns == 128);
+        geometry_of(&g, cases[i].m, cases[i].n, 4096);
+        OK(lfuse__product_pack(&c, &facts, &g, &packed));
+        lfuse__product_layout_make(&c, &l);
+        const uint64_t *own = packed.words + l.own, high = cases[i].high;
+        ck_assert_uint_eq(own[LFUSE__TILES_HIGH], high);
+        ck_assert_uint_eq(own[LFUSE__TILES_BY_BAND], lfuse__division32(own[LFUSE__TILES_ACROSS] * high));
+    }
+}
+
 /* Where there are tensor maps, products are copied by them, in parts of k too. */
 TEST(maps)
 {
