@@ -46,7 +46,8 @@ typedef struct lfuse__kernel_operand {
     bool gathered; /* a load takes an index along one axis, whose extent and stride are words; 0 out of range */
     bool index;    /* LFUSE__PLACE_INDEX: no memory, but an offset and strides: a load gives the element's number */
     bool shape;    /* list kernels, the last operand: it holds how many matrices, rows and columns the member has */
-    bool fixed;    /* all rows (row kernels) or all members (list kernels) have the same memory of it */
+    bool fixed;    /* all rows (row kernels, epilogues of products) or all members (list kernels) have the same memory
+                      of it */
     lfuse__stride_class inner;
 } lfuse__kernel_operand;
 

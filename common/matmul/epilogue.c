@@ -24,13 +24,19 @@ static bool repeats(const lfuse__tiles *t, int j)
     return o->inner == LFUSE__STRIDE_REPEAT && !o->index && !o->gathered;
 }
 
+/* Returns whether operand j has been loaded for all of a work-item's vectors, which have the same columns. */
+static bool is_ahead(const lfuse__tiles *t, int j)
+{
+    return t->ahead && t->t.loaded[j] && t->t.k->operands[j].fixed && in_vectors(t, j);
+}
+
 static void put_arrays(const lfuse__tiles *t, int indent, int vectors)
 {
     for (int j = LFUSE__PRODUCT_OWN; j < t->t.k->noperands; j++) {
         const char *reg = lfuse__register_word(t->t.k->operands[j].type);
-        if (t->t.loaded[j] && in_vectors(t, j))
+        if (t->t.loaded[j] && in_vectors(t, j) && !is_ahead(t, j))
             lfuse__put(t->t.out, indent, "u32 q%d[%d];", j, vectors * lfuse__block_words(&t->t, j));
-        else if (t->t.loaded[j])
+        else if (t->t.loaded[j] && !is_ahead(t, j))
             lfuse__put(t->t.out, indent, "S_%s s%d[%d];", reg, j, repeats(t, j) ? vectors : vectors * t->vector);
         if (t->t.stored[j]) lfuse__put(t->t.out, indent, "S_%s z%d[%d];", reg, j, vectors * t->vector);
     }
@@ -47,12 +53,45 @@ static void put_load_repeated(const lfuse__tiles *t, int indent, int j)
     lfuse__put(out, indent, "%ss%d[w] = %s;", t->whole ? "" : "if (row < m && column < n) ", j, load);
 }
 
+/*
+ * Returns whether the places of a pass's vectors of operand j are told in steps: a compiler multiplies by the stride of
+ * rows once then, not for each. All of the vectors have to lie in D.
+ */
+static bool in_steps(const lfuse__tiles *t, int j)
+{
+    return t->whole && t->row_step && in_vectors(t, j) && !t->t.k->operands[j].fixed;
+}
+
+/* Declares where those of operand j begin, which are loaded or stored, and how far they are apart. */
+static void put_first_place(const lfuse__tiles *t, int indent, int j, const char *name,
+                            void (*place)(const lfuse__tiles *t, int indent))
+{
+    char at[128];
+    lfuse__put_product_place(t->t.k, &t->l, j, "row", "column", at, sizeof at);
+    lfuse__put(t->t.out, indent, "i64 %s%d_;", name, j);
+    lfuse__put(t->t.out, indent, "const i64 %s%d_step_ = (i64)%s(%d) * %d;", name, j, t->l.word, t->l.rows[j],
+               t->row_step);
+    lfuse__put(t->t.out, indent, "{");
+    lfuse__put(t->t.out, indent + 1, "const int w = 0;");
+    place(t, indent + 1);
+    lfuse__put(t->t.out, indent + 1, "%s%d_ = %s;", name, j, at);
+    lfuse__put(t->t.out, indent, "}");
+}
+
+/* Writes to at[size] the place of vector w of operand j. */
+static void put_vector_place(const lfuse__tiles *t, int j, const char *name, char *at, size_t size)
+{
+    if (in_steps(t, j)) snprintf(at, size, "(%s%d_ + w * %s%d_step_)", name, j, name, j);
+    else if (t->row_step && t->t.k->operands[j].fixed) snprintf(at, size, "((i64)(column))");
+    else lfuse__put_product_place(t->t.k, &t->l, j, "row", "column", at, size);
+}
+
 /* Loads a vector of operand j, which can lie in vectors: vector w of its array. */
 static void put_load_vector(const lfuse__tiles *t, int indent, int j)
 {
     const int words = lfuse__block_words(&t->t, j);
     char at[128], to[32];
-    lfuse__put_product_place(t->t.k, &t->l, j, "row", "column", at, sizeof at);
+    put_vector_place(t, j, "from", at, sizeof at);
     snprintf(to, sizeof to, "q%d + w * %d", j, words);
     lfuse__put_product_vector(t->t.out, indent, t->t.k, j, t->vector, true, at, to);
 }
@@ -65,6 +104,7 @@ static void put_load(const lfuse__tiles *t, int indent, int j)
     lfuse__strbuf *out = t->t.out;
     const int words = lfuse__block_words(&t->t, j);
     char at[128], load[192];
+    if (is_ahead(t, j)) return;
     if (repeats(t, j)) {
         put_load_repeated(t, indent, j);
         return;
@@ -110,7 +150,7 @@ static void put_store_vector(const lfuse__tiles *t, int indent, int j)
     lfuse__put(out, indent, "for (int e = 0; e < %d; e++) PACK_%s(u_, e, z%d[w * %d + e]);", t->vector,
                lfuse__memory_word(t->t.k->operands[j].type), j, t->vector);
     if (!t->whole) lfuse__put(out, indent, "if (row < m && column < n) {");
-    lfuse__put_product_place(t->t.k, &t->l, j, "row", "column", at, sizeof at);
+    put_vector_place(t, j, "to", at, sizeof at);
     lfuse__put_product_vector(out, inner, t->t.k, j, t->vector, false, at, "u_");
     if (!t->whole) lfuse__put(out, indent, "}");
 }
@@ -145,7 +185,10 @@ static void put_body(const lfuse__tiles *t, int indent, const char *where)
         lfuse__put(out, indent + 1, "const L_%s x%d = v_[e];", t->sum, LFUSE__PRODUCT_SUM);
     for (int j = LFUSE__PRODUCT_OWN; j < t->t.k->noperands; j++) {
         const char *reg = lfuse__register_word(t->t.k->operands[j].type);
-        if (t->t.loaded[j] && in_vectors(t, j))
+        if (is_ahead(t, j))
+            lfuse__put(out, indent + 1, "const L_%s x%d = UNPACK_%s(k%d_, e);", reg, j,
+                       lfuse__memory_word(t->t.k->operands[j].type), j);
+        else if (t->t.loaded[j] && in_vectors(t, j))
             lfuse__put(out, indent + 1, "const L_%s x%d = UNPACK_%s(q%d + w * %d, e);", reg, j,
                        lfuse__memory_word(t->t.k->operands[j].type), j, lfuse__block_words(&t->t, j));
         else if (t->t.loaded[j] && repeats(t, j)) lfuse__put(out, indent + 1, "const L_%s x%d = s%d[w];", reg, j, j);
@@ -175,11 +218,27 @@ static void put_in_place(const lfuse__tiles *t, int indent)
     lfuse__put(t->t.out, indent, "PUTV_%s(tile, ((done + w) * %d + place) * %d, sum_);", t->sum, t->places, t->vector);
 }
 
+void lfuse__tiles_put_ahead(const lfuse__tiles *t, int indent)
+{
+    char to[16];
+    for (int j = LFUSE__PRODUCT_OWN; j < t->t.k->noperands; j++) {
+        if (!is_ahead(t, j)) continue;
+        snprintf(to, sizeof to, "k%d_", j);
+        lfuse__put(t->t.out, indent, "u32 %s[%d] = {0};", to, lfuse__block_words(&t->t, j));
+        lfuse__put(t->t.out, indent, "if ((W(%d) >> 2 & 1) && b0 + %d <= n) {", t->l.own + LFUSE__TILES_VECTORS,
+                   t->p->columns);
+        lfuse__put_product_vector(t->t.out, indent + 1, t->t.k, j, t->vector, true, "((i64)(b0 + x))", to);
+        lfuse__put(t->t.out, indent, "}");
+    }
+}
+
 void lfuse__tiles_put_loads(const lfuse__tiles *t, int indent, int vectors,
                             void (*place)(const lfuse__tiles *t, int indent))
 {
     lfuse__strbuf *out = t->t.out;
     put_arrays(t, indent, vectors);
+    for (int j = LFUSE__PRODUCT_OWN; j < t->t.k->noperands; j++)
+        if (t->t.loaded[j] && in_steps(t, j)) put_first_place(t, indent, j, "from", place);
     lfuse__put(out, 0, "#pragma unroll");
     lfuse__put(out, indent, "for (int w = 0; w < %d; w++) {", vectors);
     place(t, indent + 1);
@@ -201,6 +260,8 @@ void lfuse__tiles_put_bodies(const lfuse__tiles *t, int indent, int vectors,
     put_body(t, indent + 1, in_local ? NULL : "(pass + w)");
     if (in_local && t->p->column_sums) put_in_place(t, indent + 1);
     lfuse__put(out, indent, "}");
+    for (int j = LFUSE__PRODUCT_OWN; j < t->t.k->noperands; j++)
+        if (t->t.stored[j] && in_steps(t, j)) put_first_place(t, indent, j, "to", place);
     lfuse__put(out, 0, "#pragma unroll");
     lfuse__put(out, indent, "for (int w = 0; w < %d; w++) {", vectors);
     place(t, indent + 1);

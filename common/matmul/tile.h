@@ -231,6 +231,8 @@ struct lfuse__tiles {
     bool steps;           /* facts.steps */
     bool whole;           /* the epilogue that is put is for tiles that lie in D as a whole, and in vectors */
     bool overlaps;        /* facts.overlaps: the kernel has no BEGIN yet where its sums begin */
+    bool ahead;           /* what all rows share has been loaded: lfuse__tiles_put_ahead */
+    int row_step;         /* vectors of a pass have the same columns, in rows so far apart; 0: any places */
 };
 
 /*
@@ -278,6 +280,8 @@ void lfuse__tiles_put_sums(const void *t, int which, int indent);
  * epilogue.c: what becomes of the accumulators.
  *   - put_vectors puts the epilogue of `vectors` vectors, w = 0 ...: `place` declares row and column, `sums` the vector
  *     v_. It is put_loads, what the epilogue reads of memory, and behind it in the same block put_bodies.
+ *   - put_ahead puts loads of operands that all rows share into k<j>_, which put_bodies takes where t->ahead is set:
+ *     a0, b0 and x are in scope, and all vectors of a work-item have the same columns.
  *   - put_epilogue puts the epilogue of all of a work-item's accumulators.
  *   - put_fold puts the body of a kernel that adds up the parts of k, and goes through the epilogue.
  */
@@ -285,6 +289,7 @@ enum {
     LFUSE__TILES_SHORT = 24,   /* bodies of so many instructions are written once for each vector; longer ones loop */
     LFUSE__TILES_AT_A_TIME = 4 /* vectors that such a loop loads together */
 };
+void lfuse__tiles_put_ahead(const lfuse__tiles *t, int indent);
 void lfuse__tiles_put_loads(const lfuse__tiles *t, int indent, int vectors,
                             void (*place)(const lfuse__tiles *t, int indent));
 void lfuse__tiles_put_bodies(const lfuse__tiles *t, int indent, int vectors,

@@ -103,11 +103,13 @@ static void classify(const lfuse__step *step, const product *p, lfuse__kernel_cl
     c->product.ta = p->matrices[0].transposed;
     c->product.tb = p->matrices[1].transposed;
     for (i = LFUSE__PRODUCT_OWN; i < step->noperands; i++) {
-        const int64_t stride = p->matrices[i].walk.strides[p->rank - 2 + along(p, i, &extent)];
+        const int64_t *const strides = p->matrices[i].walk.strides + p->rank - 2;
+        const int64_t stride = strides[along(p, i, &extent)];
         if (extent == 1 || absent(step, p, i)) continue;
         c->operands[i].inner = stride == 1   ? LFUSE__STRIDE_UNIT
                                : stride == 0 ? LFUSE__STRIDE_REPEAT
                                              : LFUSE__STRIDE_ANY;
+        c->operands[i].fixed = p->sides[i] < 0 && !step->operands[i].written && stride == 1 && !strides[0];
     }
 }
 
