@@ -142,6 +142,11 @@ double lfuse__oracle_strassen_bound(lfuse_type type, int levels, int64_t k, doub
 double lfuse__oracle_strassen_storage(lfuse_type type, int levels, int64_t k);
 void lfuse__oracle_strassen(lfuse_type type, int levels, int64_t m, int64_t n, int64_t k, const lfuse__pair *a,
                             const lfuse__pair *b, lfuse__pair *c);
+/*
+ * Returns the type whose factor holds for products of such operands: that of both, or of A where both have 8 bits, as
+ * e4m3 with e5m2; else f32.
+ */
+lfuse_type lfuse__oracle_matmul_type(lfuse_type a, lfuse_type b);
 /* oracle_lines.c: of lists of matrices. */
 lfuse__oracle_node lfuse__oracle_member_matmul;
 /* Factor of |A||B| in the bound of a product of inner extent k. */

@@ -156,7 +156,7 @@ static void take_matrix(const lfuse__values *o, lfuse_type type, int64_t first, 
 static lfuse_status multiply_member(const lfuse_type *types, const lfuse__values *const *o, const bool *transposed,
                                     int64_t member, lfuse__values *a)
 {
-    const lfuse_type type = types[0] == types[1] ? types[0] : LFUSE_F32;
+    const lfuse_type type = lfuse__oracle_matmul_type(types[0], types[1]);
     const lfuse__matrices *x = &o[0]->matrices[member], *y = &o[1]->matrices[member], *z = &a->matrices[member];
     const int64_t k = transposed[0] ? x->rows : x->columns;
     lfuse__pair *left = malloc((size_t)(x->rows * x->columns + 1) * sizeof *left);

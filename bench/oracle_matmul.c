@@ -26,6 +26,11 @@ double lfuse__oracle_matmul_factor(lfuse_type type, int64_t k)
     return (2 * growth + (double)k / 8) * lfuse__oracle_unit(LFUSE_F32) + (lfuse__is_fp8(type) ? FP8_CUT : 0);
 }
 
+lfuse_type lfuse__oracle_matmul_type(lfuse_type a, lfuse_type b)
+{
+    return a == b || (lfuse__is_fp8(a) && lfuse__is_fp8(b)) ? a : LFUSE_F32;
+}
+
 /*
  * What it adds that each operand is cut to 10 bits behind the point, which is what tensor cores do, and more than to
  * round them would.

@@ -142,8 +142,7 @@ lfuse_status lfuse__oracle_node_matmul(lfuse__oracle *s, const lfuse__node *n, l
 {
     const lfuse_type of_a = lfuse__oracle_type(s, n->in[0]), of_b = lfuse__oracle_type(s, n->in[1]);
     const lfuse__values *left = &s->arrays[n->in[0]], *right = &s->arrays[n->in[1]];
-    const bool fp8 = lfuse__is_fp8(of_a) && lfuse__is_fp8(of_b);
-    const lfuse_type type = of_a == of_b || fp8 ? of_a : LFUSE_F32; /* e4m3 with e5m2 as either of them */
+    const lfuse_type type = lfuse__oracle_matmul_type(of_a, of_b);
     const bool tf32 = n->op == LFUSE_PRECISION_TF32;
     const int row = n->rank - 2, column = n->rank - 1;
     lfuse_status status = LFUSE_OK;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The oracle on sums and products: the canonical sum, bounds, exact integers, random vectors. */
+#include "bench/oracle_internal.h"
 #include "tests/oracle/rig.h"
 
 /* ---- sums ---- */
@@ -269,6 +270,16 @@ TEST(fp8_may_be_cut)
     whole.type = LFUSE_F16;
     OK(lfuse__oracle_product(&whole, a16, b16, c, 99, &report));
     ck_assert_int_gt(report.bad, 0);
+}
+
+/* Both types of 8 bits are multiplied there, whichever stands on the left; of other two types products are in f32. */
+TEST(products_of_two_types)
+{
+    ck_assert_int_eq(lfuse__oracle_matmul_type(LFUSE_E4M3, LFUSE_E5M2), LFUSE_E4M3);
+    ck_assert_int_eq(lfuse__oracle_matmul_type(LFUSE_E5M2, LFUSE_E4M3), LFUSE_E5M2);
+    ck_assert_int_eq(lfuse__oracle_matmul_type(LFUSE_BF16, LFUSE_BF16), LFUSE_BF16);
+    ck_assert_int_eq(lfuse__oracle_matmul_type(LFUSE_F16, LFUSE_BF16), LFUSE_F32);
+    ck_assert_int_eq(lfuse__oracle_matmul_type(LFUSE_E4M3, LFUSE_F32), LFUSE_F32);
 }
 
 /* Sums of integers of 8 bits are exact up to 2^13, 64 times 8 times 16; those of f16 up to 2^24. */
