@@ -39,8 +39,10 @@ AS_IF([test "x$enable_sanitizers" != xno], [
     AC_MSG_CHECKING([whether $CC links with $SANITIZER_FLAGS])
     # Of the stub's kernels: undefined behaviour is looked for in the library, and would double their compile time.
     lfuse_kernel_sanitizers=`echo ",$enable_sanitizers," | sed 's/,undefined,/,/; s/^,*//; s/,*$//'`
+    # A call for each check is compiled in less time than the check itself, and few kernels run for long.
     AS_IF([test -n "$lfuse_kernel_sanitizers"],
-          [KERNEL_SANITIZER_FLAGS="-fsanitize=$lfuse_kernel_sanitizers -fno-omit-frame-pointer"])
+          [KERNEL_SANITIZER_FLAGS="-fsanitize=$lfuse_kernel_sanitizers -fno-omit-frame-pointer"
+           LFUSE_TRY_CFLAG([KERNEL_SANITIZER_FLAGS], [--param=asan-instrumentation-with-call-threshold=0])])
     CFLAGS="$CFLAGS $SANITIZER_FLAGS"
     CXXFLAGS="$CXXFLAGS $SANITIZER_FLAGS"
     AC_LINK_IFELSE([AC_LANG_PROGRAM], [AC_MSG_RESULT([yes])],
