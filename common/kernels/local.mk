@@ -81,7 +81,6 @@ kernel_texts = \
 	%reldir%/text/gemm_pipeline_part.k \
 	%reldir%/text/gemm_pipeline_sums.k \
 	%reldir%/text/gemm_prefetch.k \
-	%reldir%/text/gemm_rings.k \
 	%reldir%/text/gemm_schedule.k \
 	%reldir%/text/gemm_simt.k \
 	%reldir%/text/gemm_simt_loop.k \

@@ -83,7 +83,7 @@ static const lfuse__tile_shape bf16x6_shapes[] = {
 /* A solver of one emulation differs from those of others in its shapes alone. */
 #define TRAITS(table)                                                                                                  \
     {                                                                                                                  \
-        LFUSE__PIPELINE_TILE, LFUSE__SHAPES(table), .bytes = LFUSE__EMULATED_WORD, .stays = true,                      \
+        LFUSE__PIPELINE_TILE, LFUSE__SHAPES(table), .bytes = LFUSE__EMULATED_WORD,                                     \
         .multiplies = lfuse__emulated_declines, .put_part = put_part,                                                  \
         .sums_columns = lfuse__pipeline_sums_columns, .put_addend = lfuse__pipeline_put_addend,                        \
     }

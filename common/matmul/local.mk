@@ -56,7 +56,5 @@ libfuse_core_la_SOURCES += \
 	%reldir%/tile_cost.c \
 	%reldir%/tile_grouped.c \
 	%reldir%/tma.c \
-	%reldir%/tma.h \
-	%reldir%/tma_rings.c \
 	%reldir%/wgmma.c \
 	%reldir%/words.c

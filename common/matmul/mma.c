@@ -41,15 +41,9 @@ int lfuse__mma_stages(const lfuse__product_class *p)
     return p->prefetch + 1 + (lfuse__mma_is_small(p) ? 0 : p->solver->tile->spare_stages);
 }
 
-int lfuse__mma_depth(const lfuse__product_class *p, int operand)
-{
-    return lfuse__has_rings(p) && !lfuse__is_k_contiguous(p, operand) ? p->depth / 2 : p->depth;
-}
-
 int lfuse__mma_k_tile_bytes(const lfuse__product_class *p, int operand)
 {
-    const int width = lfuse__tile_width(p, operand);
-    return width * lfuse__mma_depth(p, operand) * lfuse__mma_bytes(p) * lfuse__words_of(p->solver);
+    return lfuse__tile_width(p, operand) * p->depth * lfuse__mma_bytes(p) * lfuse__words_of(p->solver);
 }
 
 int lfuse__mma_local(const lfuse__product_class *p)
@@ -84,12 +78,12 @@ static void put_operand(const void *context, int place, int indent)
     const int operand = place / PARTS, part = place % PARTS;
     const bool a = operand == LFUSE__PRODUCT_A, along = lfuse__is_k_contiguous(p, operand);
     const int width = a ? p->rows : p->columns, warp_tile = a ? lfuse__mma_warp_rows(p) : lfuse__mma_warp_columns(p);
-    const int bytes = lfuse__mma_bytes(p), chunk = LFUSE__MMA_CHUNK_BYTES / bytes, depth = lfuse__mma_depth(p, operand);
+    const int bytes = lfuse__mma_bytes(p), chunk = LFUSE__MMA_CHUNK_BYTES / bytes, depth = p->depth;
     const int chunks = (along ? depth : width) / chunk, bank_chunks = BANKS / 16;
     const bool blocks = p->solver->tile->blocks && chunks >= bank_chunks, singly = bytes == 4 && !along;
     const int turns = chunks < bank_chunks ? chunks : bank_chunks;
     const int copiers = lfuse__has_maps(p) ? LFUSE__WARPGROUP : 0; /* work-items; 0: all */
-    const int base = a || lfuse__has_rings(p) ? 0 : lfuse__mma_k_tile_bytes(p, LFUSE__PRODUCT_A);
+    const int base = a ? 0 : lfuse__mma_k_tile_bytes(p, LFUSE__PRODUCT_A);
     const bool computed = p->prologue[operand];
     const lfuse__expr stage = lfuse__expression("to - base + %d", base);
     const lfuse__expr index = a ? lfuse__pipeline_row(p, "a0", "line") : lfuse__expression("b0 + line");

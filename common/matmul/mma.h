@@ -87,12 +87,12 @@ lfuse__expr lfuse__wgmma_descriptor(const lfuse__product_class *p, int operand);
 int lfuse__wgmma_step(const lfuse__product_class *p, int operand);
 
 /*
- * Pipelines: kernels of text/gemm_pipeline.k, or gemm_rings.k, whose groups have a warpgroup more than their tiles,
- * which copies. Such a solver is two rows: its `source` says how k-tiles come into local memory, its `tile` what
- * multiplies them, with the shapes and their rates (tile.h). Both put parts of the text, which have the numbers below.
+ * Pipelines: kernels of text/gemm_pipeline.k, whose groups have a warpgroup more than their tiles, which copies. Such a
+ * solver is two rows: its `source` says how k-tiles come into local memory, its `tile` what multiplies them, with the
+ * shapes and their rates (tile.h). Both put parts of the text, which have the numbers below.
  */
 enum {
-    LFUSE__PART_EARLY, LFUSE__PART_SOURCES, LFUSE__PART_COPY, LFUSE__PART_COPY_A, LFUSE__PART_COPY_B, /* that copy */
+    LFUSE__PART_EARLY, LFUSE__PART_SOURCES, LFUSE__PART_COPY, /* that copy */
     LFUSE__PART_MULTIPLIERS, LFUSE__PART_MULTIPLY, LFUSE__PART_MULTIPLY_REST, LFUSE__PART_PROMOTE,
     LFUSE__PART_FINISH
 };
@@ -161,12 +161,7 @@ void lfuse__pipeline_sums_put_corner(const lfuse__tiles *t, int indent, const ch
 void lfuse__pipeline_sums_put_place(const lfuse__tiles *t, int indent, const char *number);
 void lfuse__pipeline_put_sums(const void *t, int which, int indent);
 
-/*
- * mma.c: what of A or B is copied together, a k-tile or half of one.
- *   - depth returns how deep it is along k.
- *   - k_tile_bytes returns its bytes in local memory, with all words of its elements.
- */
-int lfuse__mma_depth(const lfuse__product_class *p, int operand);
+/* mma.c: returns the bytes of a k-tile of A or B in local memory, with all words of its elements. */
 int lfuse__mma_k_tile_bytes(const lfuse__product_class *p, int operand);
 
 /*

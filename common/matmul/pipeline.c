@@ -8,11 +8,9 @@
 #include "common/kernels/text/gemm_pipeline_end.k.h"
 #include "common/kernels/text/gemm_pipeline_meet.k.h"
 #include "common/kernels/text/gemm_pipeline_part.k.h"
-#include "common/kernels/text/gemm_rings.k.h"
 
 enum {
-    /* Of each work-item, that go through the epilogue together; of small tiles; of rings, which are larger. */
-    MOST_VECTORS = 8, FEW_VECTORS = 4, FEWEST_VECTORS = 1,
+    MOST_VECTORS = 8, FEW_VECTORS = 4, /* of each work-item, that go through the epilogue together; of small tiles */
     BANKS = 32,                       /* of local memory, 4 bytes each */
     TEAM = 32, TEAM_ROWS = 8,         /* work-items that exchange sums; rows that they have together */
     LONG = 12,                        /* a body of more operations than these pauses in its epilogue (PACED), and two
@@ -29,18 +27,10 @@ static int stage(const lfuse__product_class *p)
     return lfuse__mma_k_tile_bytes(p, LFUSE__PRODUCT_A) + lfuse__mma_k_tile_bytes(p, LFUSE__PRODUCT_B);
 }
 
-/* Returns how many pieces the ring of an operand holds where A and B have rings of their own. */
-static int pieces(const lfuse__product_class *p, int operand)
-{
-    return p->prefetch * (p->depth / lfuse__mma_depth(p, operand)) + 1;
-}
-
 /* Returns the bytes of all stages. */
 static int stages(const lfuse__product_class *p)
 {
-    if (!lfuse__has_rings(p)) return (p->prefetch + 1) * stage(p);
-    return pieces(p, LFUSE__PRODUCT_A) * lfuse__mma_k_tile_bytes(p, LFUSE__PRODUCT_A) +
-           pieces(p, LFUSE__PRODUCT_B) * lfuse__mma_k_tile_bytes(p, LFUSE__PRODUCT_B);
+    return (p->prefetch + 1) * stage(p);
 }
 
 bool lfuse__pipeline_is_pingpong(const lfuse__product_class *p)
@@ -52,7 +42,7 @@ bool lfuse__pipeline_is_pingpong(const lfuse__product_class *p)
 static int vectors_of(const lfuse__product_class *p)
 {
     const int of_row = p->columns * TEAM_ROWS / TEAM / lfuse__tiles_vector(p);
-    const int most = lfuse__has_rings(p) ? FEWEST_VECTORS : lfuse__mma_is_small(p) ? FEW_VECTORS : MOST_VECTORS;
+    const int most = lfuse__mma_is_small(p) ? FEW_VECTORS : MOST_VECTORS;
 
     return of_row < most ? of_row : most;
 }
@@ -198,7 +188,7 @@ static bool in_steps(const lfuse__tiles *t)
 {
     const lfuse__tile_traits *tile = t->p->solver->tile;
 
-    return is_long(t) && tile->running && tile->bytes == 2 && !t->p->column_sums && !lfuse__has_rings(t->p);
+    return is_long(t) && tile->running && tile->bytes == 2 && !t->p->column_sums;
 }
 
 /* Whether all vectors of a work-item have the same columns, so that what all rows share is loaded once for a tile. */
@@ -302,8 +292,7 @@ static void put_product(const lfuse__tiles *t, const char *name)
     static const lfuse__text_place places[] = {
         {"PART", put_part_of_k, 0}, {"AHEAD", put_ahead, 0}, {"MEET", put_meet, 0}, {"EPILOGUE", put_end, 0},
         {"EARLY", put_source, LFUSE__PART_EARLY}, {"SOURCES", put_source, LFUSE__PART_SOURCES},
-        {"COPY_STAGE", put_source, LFUSE__PART_COPY}, {"COPY_A", put_source, LFUSE__PART_COPY_A},
-        {"COPY_B", put_source, LFUSE__PART_COPY_B}, {"MULTIPLIERS", put_multiply, LFUSE__PART_MULTIPLIERS},
+        {"COPY_STAGE", put_source, LFUSE__PART_COPY}, {"MULTIPLIERS", put_multiply, LFUSE__PART_MULTIPLIERS},
         {"MULTIPLY", put_multiply, LFUSE__PART_MULTIPLY}, {"MULTIPLY_REST", put_multiply, LFUSE__PART_MULTIPLY_REST},
         {"PROMOTE", put_multiply, LFUSE__PART_PROMOTE}, {"FINISH", put_multiply, LFUSE__PART_FINISH}, {NULL, NULL, 0},
     };
@@ -327,14 +316,10 @@ static void put_product(const lfuse__tiles *t, const char *name)
         {"BATCHED", .number = p->batched}, {"BATCH", .number = t->l.batch},
         {"FIRST_ROW", .word = first_row.text}, {"MANY", .number = many(p, few)},
         {"EPILOGUE_AT", .number = stages(p) / 4}, {"OWN_TILE", .number = pingpong ? lfuse__pipeline_local(p) : 0},
-        {"OWN", .number = TEAM_ROWS * width_of(p)},
-        {"STAGES_A", .number = pieces(p, LFUSE__PRODUCT_A)}, {"STAGES_B", .number = pieces(p, LFUSE__PRODUCT_B)},
-        {"HALVES", .number = 2}, {"HALVES_A", .number = lfuse__mma_depth(p, LFUSE__PRODUCT_A) < p->depth},
-        {"HALVES_B", .number = lfuse__mma_depth(p, LFUSE__PRODUCT_B) < p->depth}, {NULL},
+        {"OWN", .number = TEAM_ROWS * width_of(p)}, {NULL},
     };
 
-    lfuse__mma_put_text(t, 0, name, lfuse__has_rings(p) ? lfuse__text_gemm_rings : lfuse__text_gemm_pipeline, own,
-                        places);
+    lfuse__mma_put_text(t, 0, name, lfuse__text_gemm_pipeline, own, places);
 }
 
 void lfuse__pipeline_put_kernel(const lfuse__tiles *t, const char *name)

@@ -76,14 +76,14 @@ void lfuse__tiles_put_items(const void *context, int which, int indent)
  */
 static bool has_own_bands(const lfuse__product_class *p)
 {
-    return lfuse__has_maps(p) && !lfuse__has_rings(p);
+    return lfuse__has_maps(p);
 }
 
 void lfuse__tiles_put_band_of(const lfuse__tiles *t, int indent, const char *number, const char *tiles_down,
                               const char *tiles_across, const char *by_band, const char *by_high)
 {
     const lfuse__expr high = has_own_bands(t->p) ? lfuse__expression("(u32)W(%d)", t->l.own + LFUSE__TILES_HIGH)
-                                                 : lfuse__expression("%d", lfuse__tiles_band(t->p));
+                                                 : lfuse__expression("%d", LFUSE__TILES_BAND);
     const lfuse__parameter parameters[] = {
         {"NUMBER", .word = number}, {"TILES_DOWN", .word = tiles_down}, {"TILES_ACROSS", .word = tiles_across},
         {"BAND", .word = high.text}, {"BY_BAND", .word = by_band}, {"BY_HIGH", .word = by_high}, {NULL},
@@ -230,7 +230,7 @@ lfuse_status lfuse__tiles_launch(const lfuse__kernel_class *c, const lfuse__geom
  */
 static int64_t band_of(const lfuse__product_class *p, const lfuse__facts *facts, const lfuse__cut *c)
 {
-    const int64_t high = lfuse__tiles_band(p), units = lfuse__units(facts);
+    const int64_t high = LFUSE__TILES_BAND, units = lfuse__units(facts);
     const bool measured = has_own_bands(p) && p->solver->tile->bytes == 2 && !p->batched;
 
     return measured && c->across * high <= units && c->down * c->across > units ? LFUSE__TILES_LOW_BAND : high;

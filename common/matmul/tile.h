@@ -31,8 +31,8 @@ enum {
     LFUSE__TILES_PREFETCH = 32 /* what the epilogue reads is asked for before the sums begin */
 };
 enum {
-    LFUSE__TILES_BAND = 8,       /* consecutive groups take so many tiles along m, then go on along n, for the cache:
-                                    lfuse__tiles_band; of pipelines LOW_BAND where n has few tiles */
+    LFUSE__TILES_BAND = 8,       /* consecutive groups take so many tiles along m, then go on along n, for the cache;
+                                    of pipelines LOW_BAND where n has few tiles */
     LFUSE__TILES_LOW_BAND = 2,
     LFUSE__TILES_TICKETS = 1024, /* tiles whose parts can meet in one launch */
     LFUSE__MOST_PARTS = 32,      /* of k */
@@ -76,7 +76,6 @@ typedef struct lfuse__tile_traits {
     bool tensor_cores; /* the sums are made there */
     int spare_stages;  /* tensor cores: of the pipeline, beside the one that is multiplied and those that are copied */
     int bytes;         /* tensor cores: of an element of A or B in local memory */
-    bool stays;        /* groups stay on their units, and take one tile after the other */
     bool blocks;       /* tensor cores: lines of more than 128 bytes are cut into blocks of that width in local memory,
                           which lie behind each other, as wgmma wants them */
     /*
@@ -121,7 +120,6 @@ typedef struct lfuse__tile_traits {
 typedef struct lfuse__tile_source {
     bool maps;    /* the kernel has tensor maps of A and B among its argument words, and a warpgroup that copies element
                      by element where an operand has no map */
-    bool rings;   /* A and B have a ring of stages each, pieces of depth lfuse__mma_depth */
     bool large;   /* it is for devices with room for large shapes alone */
     bool batches; /* it takes batches; */
     bool columns; /* and rows of A in the order in which columns are summed (lfuse__pipeline_row) */
@@ -133,24 +131,10 @@ typedef struct lfuse__tile_source {
                          lfuse__packed *packed);
 } lfuse__tile_source;
 
-/* Return whether the kernel has tensor maps, and whether A and B have a ring of stages each. */
+/* Returns whether the kernel has tensor maps. */
 static inline bool lfuse__has_maps(const lfuse__product_class *p)
 {
     return p->solver->source && p->solver->source->maps;
-}
-
-static inline bool lfuse__has_rings(const lfuse__product_class *p)
-{
-    return p->solver->source && p->solver->source->rings;
-}
-
-/*
- * Returns the tiles of a band. Where units have several groups that stay, the tiles of all of them at a time are nearer
- * to a square in bands twice as high, so that they read less: an H100 multiplies f16 of 4096 cubed 7 % sooner.
- */
-static inline int lfuse__tiles_band(const lfuse__product_class *p)
-{
-    return p->solver->tile && p->solver->tile->stays && p->occupancy > 1 ? 2 * LFUSE__TILES_BAND : LFUSE__TILES_BAND;
 }
 
 /*

@@ -49,7 +49,7 @@ void lfuse__tiles_put_member(const lfuse__tiles *t)
 {
     const lfuse__product_class *p = t->p;
     const lfuse__expr rows = lfuse__expression("%d", p->rows), columns = lfuse__expression("%d", p->columns);
-    const lfuse__expr by_band = lfuse__expression("(u32)number / ((u32)blocks_across * %d)", lfuse__tiles_band(p));
+    const lfuse__expr by_band = lfuse__expression("(u32)number / ((u32)blocks_across * %d)", LFUSE__TILES_BAND);
     lfuse__strbuf *out = t->t.out;
 
     lfuse__grouped_put_chunks(&t->t, t->threads);

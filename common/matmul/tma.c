@@ -7,7 +7,6 @@
 
 #include "common/base/error.h"
 #include "common/matmul/fp8.h"
-#include "common/matmul/tma.h"
 
 #include "common/kernels/text/gemm_tma.k.h"
 
@@ -19,17 +18,13 @@ static lfuse__expr matrix_of(const lfuse__tiles *t, int operand)
     return apart < 0 ? lfuse__expression("0") : lfuse__expression("(W(%d) ? (u32)matrix : 0)", apart);
 }
 
-void lfuse__tma_put_part(const void *context, int part, int indent)
+static void put_part(const void *context, int part, int indent)
 {
     const lfuse__tiles *t = context;
     const lfuse__product_class *p = t->p;
     const int a_bytes = lfuse__mma_k_tile_bytes(p, LFUSE__PRODUCT_A);
     const int b_bytes = lfuse__mma_k_tile_bytes(p, LFUSE__PRODUCT_B);
-    const bool copies_a = part == LFUSE__PART_COPY || part == LFUSE__PART_COPY_A;
-    const bool copies_b = part == LFUSE__PART_COPY || part == LFUSE__PART_COPY_B;
-    const lfuse__expr expected = copies_a && copies_b ? lfuse__expression("%d + %d", a_bytes, b_bytes)
-                                                      : lfuse__expression("%d", copies_a ? a_bytes : b_bytes);
-    const int depth_a = lfuse__mma_depth(p, LFUSE__PRODUCT_A), depth_b = lfuse__mma_depth(p, LFUSE__PRODUCT_B);
+    const int box = p->depth * LFUSE__WGMMA_LINE;
     const lfuse__expr of_a = matrix_of(t, LFUSE__PRODUCT_A), of_b = matrix_of(t, LFUSE__PRODUCT_B);
     const lfuse__expr first_row = lfuse__pipeline_first_row(p);
     const lfuse__parameter own[] = {
@@ -37,10 +32,8 @@ void lfuse__tma_put_part(const void *context, int part, int indent)
         {"SHARING", .number = LFUSE__SEGMENT / p->rows},
         {"MATRIX_A", .word = of_a.text}, {"MATRIX_B", .word = of_b.text},
         {"PART_EARLY", .number = part == LFUSE__PART_EARLY}, {"PART_SOURCES", .number = part == LFUSE__PART_SOURCES},
-        {"PART_COPY", .number = copies_a || copies_b}, {"COPIES_A", .number = copies_a},
-        {"COPIES_B", .number = copies_b}, {"EXPECTED", .word = expected.text},
-        {"BEFORE_B", .number = copies_a * a_bytes}, {"DEPTH_A", .number = depth_a}, {"DEPTH_B", .number = depth_b},
-        {"BOX_A", .number = depth_a * LFUSE__WGMMA_LINE}, {"BOX_B", .number = depth_b * LFUSE__WGMMA_LINE},
+        {"PART_COPY", .number = part == LFUSE__PART_COPY}, {"STAGE", .number = a_bytes + b_bytes},
+        {"BEFORE_B", .number = a_bytes}, {"DEPTH", .number = p->depth}, {"BOX", .number = box},
         {"MULTIPLYING", .number = lfuse__pipeline_multiplying(p)},
         {"BOXES_A", .number = p->rows / 64}, {"BOXES_B", .number = p->columns / 64}, {NULL},
     };
@@ -78,7 +71,7 @@ static lfuse_status make_map(const lfuse__kernel_class *c, const lfuse__facts *f
     const uint64_t outer = (uint64_t)g->extents[operand], k = (uint64_t)g->extents[2];
     const int width = lfuse__tile_width(p, operand);
     const unsigned bytes = (unsigned)lfuse__mma_bytes(p);
-    const unsigned depth = (unsigned)lfuse__mma_depth(p, operand);
+    const unsigned depth = (unsigned)p->depth;
     const uint64_t apart = (uint64_t)g->strides[operand][0] * bytes;
     const bool shared = !p->batched || g->strides[operand][LFUSE__PRODUCT_BATCH] == 0;
     const lfuse__tensor_boxes of = {
@@ -94,8 +87,8 @@ static lfuse_status make_map(const lfuse__kernel_class *c, const lfuse__facts *f
 }
 
 /* Where an operand has no map, both are copied element by element. */
-lfuse_status lfuse__tma_pack(const lfuse__kernel_class *c, const lfuse__facts *facts, const lfuse__geometry *g,
-                             lfuse__packed *packed)
+static lfuse_status pack(const lfuse__kernel_class *c, const lfuse__facts *facts, const lfuse__geometry *g,
+                         lfuse__packed *packed)
 {
     enum { BOTH = 1 << LFUSE__PRODUCT_A | 1 << LFUSE__PRODUCT_B };
     lfuse__product_layout l;
@@ -116,14 +109,8 @@ lfuse_status lfuse__tma_pack(const lfuse__kernel_class *c, const lfuse__facts *f
 /* ---- the solvers ---- */
 
 static const lfuse__tile_source maps = {
-    .maps = true, .large = true, .batches = true, .columns = true, .put_part = lfuse__tma_put_part,
-    .pack = lfuse__tma_pack,
+    .maps = true, .large = true, .batches = true, .columns = true, .put_part = put_part, .pack = pack,
 };
-
-bool lfuse__tma_serves(const lfuse__product_class *p, const int64_t *least, const int64_t *most)
-{
-    return !p->split && lfuse__tile_serves(p, least, most);
-}
 
 /*
  * Stream-K is slower: units that are at different k-tiles at a time read different operands, and the cache behind them
@@ -153,7 +140,7 @@ const lfuse__solver lfuse__tma = {
 
 static bool serves_along(const lfuse__product_class *p, const int64_t *least, const int64_t *most)
 {
-    return lfuse__mma_lies_along(p) && lfuse__tma_serves(p, least, most);
+    return !p->split && lfuse__mma_lies_along(p) && lfuse__tile_serves(p, least, most);
 }
 
 const lfuse__solver lfuse__tma_tf32 = {

@@ -16,7 +16,7 @@ enum { DEPTH = LFUSE__WGMMA_DEPTH, LOCAL_OF_LARGE = 4 * DEPTH * (128 + 256) * 2 
 lfuse__expr lfuse__wgmma_descriptor(const lfuse__product_class *p, int operand)
 {
     const bool runs_along = lfuse__mma_bytes(p) == 1 || lfuse__is_k_contiguous(p, operand);
-    const int depth = lfuse__mma_depth(p, operand), line = runs_along ? depth * lfuse__mma_bytes(p) : 128;
+    const int depth = p->depth, line = runs_along ? depth * lfuse__mma_bytes(p) : 128;
     const unsigned long long across = (unsigned long long)depth * 128, along = 8 * (unsigned long long)line;
     const unsigned long long swizzle = line == 128 ? 1 : line == 64 ? 2 : 3;
     return lfuse__expression("0x%llxull", (across >> 4) << 16 | (along >> 4) << 32 | swizzle << 62);

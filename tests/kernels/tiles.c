@@ -370,7 +370,6 @@ static const struct {
     {"128x256x64:2x64:1:", &lfuse__tma, true, false},
     {"128x128x64:4x32:1:", &lfuse__tma, true, false},
     {"128x64x64:2x16:1:", &lfuse__tma, true, false},
-    {"128x128x32:4x32:1:", &lfuse__tma_rings, false, true},
     {"128x256x32:2x64:1:", &lfuse__tma_tf32, false, false},
     {"128x128x32:4x32:1:", &lfuse__tma_tf32, false, false},
     {"128x64x32:2x16:1:", &lfuse__tma_tf32, false, false},
@@ -481,8 +480,7 @@ static void class_of_unit(problem *p, const lfuse__solver *solver, lfuse_type ty
                           ending end)
 {
     const bool along = solver == &lfuse__tma_fp8 || solver == &lfuse__wgmma_fp8 || solver == &lfuse__tma_tf32;
-    const bool others = solver == &lfuse__fp8_packed || solver == &lfuse__tma_rings;
-    const int way = others && (turn & 3) == 2 ? 0 : turn & 3;
+    const int way = solver == &lfuse__fp8_packed && (turn & 3) == 2 ? 0 : turn & 3;
     class_of(p, type, !along && way & 1, along || way >> 1 & 1, end);
     if (is_of_bytes(solver) && turn & 1) p->s.k.operands[B].type = type == LFUSE_E4M3 ? LFUSE_E5M2 : LFUSE_E4M3;
     p->s.k.product.precision = precision;

@@ -208,40 +208,6 @@ TEST(maps_of_batches)
 }
 
 /*
- * Boxes of half a k-tile of what lies across, of a whole one of what lies along k, and 128 bytes wide at most. Where
- * both lie along k, rings are not for them.
- */
-TEST(maps_of_rings)
-{
-    lfuse__facts facts = facts_of(LFUSE__PRODUCTS_TUNED);
-    lfuse__product_layout l;
-    lfuse__geometry g;
-    lfuse__packed packed;
-    lfuse__kernel_class c;
-    facts.tensor_cores = facts.wgmma = true;
-    facts.dynamic_local_bytes = 48 * 1024, facts.tensor_map = some_map;
-    for (int way = 0; way < 4; way++) {
-        class_of(&c, LFUSE_F16);
-        c.product.ta = way & 1, c.product.tb = way >> 1;
-        OK(choose(&facts, (int64_t[]){4096, 4096, 4096}, false, &c));
-        ck_assert_ptr_eq(c.product.solver, way == 2 ? &lfuse__wgmma : &lfuse__tma_rings);
-        if (way == 2) continue;
-        geometry_of(&g, 4096, 4096, 4096);
-        g.addresses[LFUSE__PRODUCT_A] = 4096, g.addresses[LFUSE__PRODUCT_B] = 1 << 20;
-        OK(lfuse__product_pack(&c, &facts, &g, &packed));
-        lfuse__product_layout_make(&c, &l);
-        for (int j = LFUSE__PRODUCT_A; j <= LFUSE__PRODUCT_B; j++) {
-            const bool along = j == LFUSE__PRODUCT_A ? !c.product.ta : c.product.tb;
-            const uint64_t *map = packed.words + lfuse__tiles_map(&c.product, &l, j);
-            ck_assert_uint_eq(map[3], along ? 64 : 128);
-            ck_assert_uint_eq(map[4], along ? 128 : 16);
-        }
-        ck_assert_uint_eq(packed.groups, 2 * facts.info.compute_units);
-        ck_assert_uint_eq(packed.group, 256);
-    }
-}
-
-/*
  * B is read early where the geometry says so, and the next launch comes up where it finds room evenly: nowhere on a
  * device whose launches do not overlap.
  */

@@ -497,7 +497,7 @@ TEST(little_local)
         const lfuse__solver *solver;
         bool maps;
     } rows[] = {{LFUSE_F16, LFUSE_PRECISION_FULL, &lfuse__wgmma, false},
-                {LFUSE_F16, LFUSE_PRECISION_FULL, &lfuse__tma_rings, true},
+                {LFUSE_F16, LFUSE_PRECISION_FULL, &lfuse__wgmma, true},
                 {LFUSE_F32, LFUSE_PRECISION_F32X3, &lfuse__f32x3_wgmma, true}};
     lfuse__facts facts = facts_of(LFUSE__PRODUCTS_TUNED);
     lfuse__kernel_class c, all[LFUSE__MATMUL_CLASSES];
