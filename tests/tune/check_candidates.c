@@ -189,6 +189,32 @@ TEST(no_memory_for_a_trial)
     check_launches(LFUSE_EFFORT_MEASURE, 4, 2, true);
 }
 
+#define SIZES(rows, columns) ((const lfuse_size[]){rows, columns})
+
+/* What is made of a frozen operand may be kept, and then another way is the fastest: it is another problem. */
+TEST_LOOP(frozen_operands_of_narrow_types, 0, 2)
+{
+    enum { M = 9, N = 7, K = 17 };
+    const lfuse_type type = _i ? LFUSE_BF16 : LFUSE_F16;
+    const lfuse_plan_options o = { .effort = LFUSE_EFFORT_MEASURE, .provider = LFUSE_PROVIDER_NATIVE };
+
+    lfuse__stub.gpu = true, lfuse__stub.vector_lanes = false;
+    lfuse__stub.simd = 32, lfuse__stub.max_group = 1024;
+    reopen();
+    lfuse_tensor *x = new_tensor(dev, type, 2, SIZES(M, K)), *w = new_tensor(dev, type, 2, SIZES(K, N));
+    lfuse_tensor *y = new_tensor(dev, type, 2, SIZES(M, N));
+    for (int i = 0; i < 3; i++) { /* w is not frozen, is frozen, is not */
+        lfuse_graph *graph = lfuse_graph_create();
+        lfuse_output(graph, "y", lfuse_matmul(lfuse_input(graph, "x", type, 2, SIZES(M, K)),
+                                              (i == 1 ? lfuse_frozen : lfuse_input)(graph, "w", type, 2, SIZES(K, N))));
+        lfuse_plan *plan = new_plan(dev, graph, &o);
+        RUN(plan, stream, BIND("x", x), BIND("w", w), BIND("y", y));
+        check_lines(file, i ? 2 : 1);
+        drop(plan);
+        lfuse_graph_destroy(graph);
+    }
+}
+
 /* Where all but one decline there is nothing to measure. */
 TEST(one_way_alone)
 {

@@ -94,7 +94,7 @@ static int epilogue_number(const lfuse__product *p)
 /* Whether solvers of such products keep what they make of a frozen operand, so that others are the fastest then. */
 static bool keeps(const lfuse__product *p)
 {
-    return lfuse__may_split(p->precision) || lfuse__is_fp8(p->type);
+    return lfuse__may_split(p->precision) || lfuse__is_narrow(p->type);
 }
 
 static void add_step(writer *w, const lfuse__step *s)
