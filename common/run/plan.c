@@ -54,30 +54,38 @@ static lfuse_status complete(lfuse_plan *p, const lfuse_graph *graph, const lfus
     return print(p);
 }
 
-lfuse_status lfuse__plan_create(lfuse_device *dev, const lfuse_graph *graph, const lfuse_plan_options *options,
-                                lfuse_plan **plan)
+lfuse_status lfuse__plan_create_settled(lfuse_device *dev, const lfuse_graph *graph, const lfuse_plan_options *o,
+                                        lfuse_plan **plan)
 {
-    lfuse_plan_options o;
     lfuse_status status;
     lfuse_plan *p;
 
     LFUSE__TRY(lfuse__device_usable(dev));
-    LFUSE__TRY(lfuse__options_settle(options, &o));
     p = calloc(1, sizeof *p);
     if (!p) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%zu bytes)", sizeof *p);
     atomic_init(&p->references, 1);
     p->dev = dev;
     lfuse__device_retain(dev);
-    p->measure = o.effort == LFUSE_EFFORT_MEASURE;
-    p->transport = o.transport;
-    p->replays = lfuse__device_facts(dev)->info.native_graph && !(o.disable & LFUSE_NO_REPLAY) &&
+    p->measure = o->effort == LFUSE_EFFORT_MEASURE;
+    p->transport = o->transport;
+    p->replays = lfuse__device_facts(dev)->info.native_graph && !(o->disable & LFUSE_NO_REPLAY) &&
                  !lfuse__env_get()->sync; /* which is to name the step that fails */
     p->text = (lfuse__strbuf)LFUSE__STRBUF_INIT;
     pthread_mutex_init(&p->lock, NULL);
-    status = complete(p, graph, &o);
+    status = complete(p, graph, o);
     if (status) lfuse__plan_release(p);
     else *plan = p;
     return status;
+}
+
+lfuse_status lfuse__plan_create(lfuse_device *dev, const lfuse_graph *graph, const lfuse_plan_options *options,
+                                lfuse_plan **plan)
+{
+    lfuse_plan_options o;
+
+    LFUSE__TRY(lfuse__device_usable(dev));
+    LFUSE__TRY(lfuse__options_settle(options, &o));
+    return lfuse__plan_create_settled(dev, graph, &o, plan);
 }
 
 static void drop_instances(entry *e)

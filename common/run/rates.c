@@ -61,7 +61,7 @@ typedef struct rate {
     int64_t width, elements; /* of a product; of a copy, where `width` is 0 */
 } rate;
 
-/* c = a b, or c = -a. */
+/* c = a b, or c = -a. What the environment says of plans does not count: wisdom's names of rates do not tell it. */
 static lfuse_status make(rated *r, const rate *what)
 {
     const lfuse_type type = what->type;
@@ -83,7 +83,7 @@ static lfuse_status make(rated *r, const rate *what)
     }
     lfuse_output(r->graph, "c", width ? lfuse_matmul(a, b) : lfuse_neg(a));
     LFUSE__TRY(add_tensor(r, "c", type, rank, shape));
-    return lfuse__plan_create(r->dev, r->graph, &o, &r->plan);
+    return lfuse__plan_create_settled(r->dev, r->graph, &o, &r->plan);
 }
 
 static void drop(rated *r)

@@ -67,6 +67,9 @@ lfuse_status lfuse__options_settle(const lfuse_plan_options *given, lfuse_plan_o
 /* What the public functions of these names do. */
 lfuse_status lfuse__plan_create(lfuse_device *dev, const lfuse_graph *graph, const lfuse_plan_options *options,
                                 lfuse_plan **plan);
+/* The same by options that lfuse__options_settle would leave: the environment adds nothing. */
+lfuse_status lfuse__plan_create_settled(lfuse_device *dev, const lfuse_graph *graph, const lfuse_plan_options *o,
+                                        lfuse_plan **plan);
 lfuse_status lfuse__plan_run(lfuse_plan *plan, lfuse_stream *stream, const lfuse_binding *bindings, int count);
 /*
  * As lfuse__plan_run, with before(data, stream) called when everything has been checked, ahead of the launches; an

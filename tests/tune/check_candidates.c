@@ -215,6 +215,27 @@ TEST_LOOP(frozen_operands_of_narrow_types, 0, 2)
     }
 }
 
+/*
+ * Wisdom has one rate of products, which is the device's, whatever the environment asks of the plans of this process:
+ * a vendor's library here, of which the stub, a CPU, is no user by itself. No launch is left for the product's run.
+ */
+TEST(rates_of_the_device)
+{
+    enum { FILLS = 3 };
+    const lfuse_plan_options o = { .effort = LFUSE_EFFORT_MEASURE, .strassen = LFUSE_STRASSEN_AUTO };
+    const uint64_t before = lfuse__stub_calls(LFUSE__STUB_gemm_prepare);
+
+    lfuse_output(g, "y", lfuse_matmul(lfuse_input(g, "x", F32(8, 8)), lfuse_input(g, "w", F32(8, 8))));
+    lfuse__wisdom_note(dev, "rate:copy:16777216", "plan", "rates", 5e3);
+    lfuse__stub_fail(LFUSE__STUB_launch, FILLS + 1, true, LFUSE_ERR_DEVICE);
+    lfuse_plan *plan = new_plan(dev, g, &o);
+    ck_assert(lfuse__stub_fired());
+    lfuse__stub_no_failure();
+    ck_heard("rate:product:1024:f32 could not be measured");
+    ck_assert_uint_eq(lfuse__stub_calls(LFUSE__STUB_gemm_prepare), before);
+    ck_assert_msg(strstr(lfuse_plan_text(plan), "(gemm 8 x 8 x 8"), "%s", lfuse_plan_text(plan));
+}
+
 /* Where all but one decline there is nothing to measure. */
 TEST(one_way_alone)
 {
