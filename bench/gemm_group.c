@@ -60,17 +60,19 @@ bool gemm_group_is(const char *text)
 static lfuse_status parse(const char *text, group *g)
 {
     long long m = 0, n = 0, k = 0, count = 0;
-    char type[8] = "f32", rest;
+    char type[8] = "f32";
     const char *last = strrchr(text, ':');
     const int length = (int)((g->rows = last && !strcmp(last, ":rows")) ? last - text : (ptrdiff_t)strlen(text));
     char head[64];
+    int end = 0; /* of what was read */
     const int fields = snprintf(head, sizeof head, "%.*s", length, text) >= (int)sizeof head
                            ? 0
-                           : sscanf(head, "gemm:%lldx%lldx%lld:g%lld:%7[a-z0-9]%c", &m, &n, &k, &count, type, &rest);
+                           : sscanf(head, "gemm:%lldx%lldx%lld:g%lld%n:%7[a-z0-9]%n", &m, &n, &k, &count, &end, type,
+                                    &end);
     g->type = LFUSE_TYPE_NONE;
     for (int t = LFUSE_F32; t <= LFUSE_F64; t++)
         if (!strcmp(type, lfuse_type_name((lfuse_type)t))) g->type = (lfuse_type)t;
-    if (fields < 4 || fields > 5 || m < 1 || n < 1 || k < 1 || m > MOST_EXTENT || n > MOST_EXTENT || k > MOST_EXTENT ||
+    if (fields < 4 || head[end] || m < 1 || n < 1 || k < 1 || m > MOST_EXTENT || n > MOST_EXTENT || k > MOST_EXTENT ||
         count < 1 || count > MOST_COUNT || g->type == LFUSE_TYPE_NONE)
         return lfuse__error(LFUSE_ERR_INVALID, "%s: expected gemm:<m>x<n>x<k>:g<count>[:f32|f16|bf16|f64][:rows]",
                             text);

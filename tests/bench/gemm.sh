@@ -46,11 +46,12 @@ refused()
 {
     ! "$bench" --quick --case gemm:8x8x8:to=f31 --case gemm:8x8x8:to=f32:to=f16 --case gemm:8x8x8:f16:tf32 \
         --case gemm:8x8x8:bf16x6:f64 --case gemm:8x8x8:f32x3:tf32 --case gemm:8x8x8:frozen:b2 \
-        --case gemm:8x8x8:g3:rows:f16 > "$work/said" 2>&1 &&
+        --case gemm:8x8x8:g3:rows:f16 --case gemm:8x8x8:g3f16 --case gemm:8x8x8:g3::rows > "$work/said" 2>&1 &&
         grep 'to=f31: expected gemm:' "$work/said" && grep 'to=f32:to=f16: expected gemm:' "$work/said" &&
         grep 'f16:tf32: tf32 is of f32 operands' "$work/said" &&
         grep 'bf16x6:f64: bf16x6 is of f32 operands' "$work/said" && grep 'f32x3:tf32: expected gemm:' "$work/said" &&
-        grep 'frozen:b2: expected gemm:' "$work/said" && grep 'rows:f16: expected gemm:' "$work/said"
+        grep 'frozen:b2: expected gemm:' "$work/said" && grep 'rows:f16: expected gemm:' "$work/said" &&
+        grep 'g3f16: expected gemm:' "$work/said" && grep 'g3::rows: expected gemm:' "$work/said"
 }
 
 if "$top_builddir/bench/lfuse-info" --json | grep -q '"devices":\[\]'; then
