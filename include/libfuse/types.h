@@ -63,8 +63,8 @@ typedef enum lfuse_precision {
     /**
      * The same with three bf16 words for each operand, and six products of words, at about half the rate of F32X3. bf16
      * has the range of f32: elements keep all of their 24 bits whatever else is in their row or column, down to 2^-78
-     * of the largest there. So the bound is that of a product in f32, element by element. Those that are frozen take 6
-     * bytes an element.
+     * of the largest there. So the bound is that of a product in f32, element by element. lfuse(7) has what the
+     * smallest and the largest numbers of f32 lose. Those that are frozen take 6 bytes an element.
      */
     LFUSE_PRECISION_BF16X6 = 5
 } lfuse_precision;
