@@ -162,24 +162,47 @@ static bool has_workspace(const lfuse__product_class *p)
     return p->split || p->solver->phases > 1;
 }
 
-/*
- * Sets *p to the candidate that takes least, and returns its estimated time; below 0: there is none. `whole`: of those
- * without a workspace. `ahead`: of those that a plan has compiled which does not know the sizes.
- */
-static double find(const lfuse__facts *facts, const int64_t *extents, const lfuse__kernel_class *c, bool whole,
-                   bool ahead, lfuse__product_class *p)
+/* What candidates are found among. */
+typedef struct among {
+    bool whole;    /* those without a workspace */
+    bool ahead;    /* those that a plan has compiled which does not know the sizes */
+    bool unsuited; /* those too that the extents do not suit */
+} among;
+
+/* Sets *p to the candidate that takes least, and returns its estimated time; below 0: there is none. */
+static double find_among(const lfuse__facts *facts, const int64_t *extents, const lfuse__kernel_class *c,
+                         const among *all, lfuse__product_class *p)
 {
     walk w = walk_all(facts, extents, extents, c);
     double best = -1;
     lfuse__cut found;
 
     while (next(&w)) {
-        if (!suits(&w) || (ahead && !is_compiled_ahead(&w)) || (whole && has_workspace(&w.tried))) continue;
+        if (all->unsuited ? !lfuse__solver_pays(w.tried.solver, facts) : !suits(&w)) continue;
+        if ((all->ahead && !is_compiled_ahead(&w)) || (all->whole && has_workspace(&w.tried))) continue;
         if (!cut(&w, &found) || (best >= 0 && found.time >= best)) continue;
         best = found.time;
         *p = w.tried;
     }
     return best;
+}
+
+static double find(const lfuse__facts *facts, const int64_t *extents, const lfuse__kernel_class *c, bool whole,
+                   bool ahead, lfuse__product_class *p)
+{
+    return find_among(facts, extents, c, &(among){.whole = whole, .ahead = ahead}, p);
+}
+
+/*
+ * The same of extents that suit no candidate: a product that computes operands has been taken for faster at the bounds
+ * of its sizes, and between them lines may be no whole chunks.
+ */
+static double find_unsuited(const lfuse__facts *facts, const lfuse__matmul_problem *problem, const int64_t *extents,
+                            lfuse__kernel_class *c)
+{
+    const among all = {.whole = problem->low_memory, .ahead = problem->unsized, .unsuited = true};
+
+    return find_among(facts, extents, c, &all, &c->product);
 }
 
 /* Sets *c to a class of the described product that finds candidates; it has no body. */
@@ -371,7 +394,8 @@ static lfuse_status choose_cheapest(const lfuse__facts *facts, const lfuse__matm
         return lfuse__error(LFUSE_ERR_UNSUPPORTED, "another product of %s is taken for faster on %s",
                             lfuse__memory_word(c->product.sum), facts->arch);
     if (c->product.column_sums) LFUSE__TRY(find_summed(facts, e, p->unsized, c));
-    else if (find(facts, e, c, false, p->unsized, &c->product) < 0) return nobody(facts, e, c);
+    else if (find(facts, e, c, false, p->unsized, &c->product) < 0 && find_unsuited(facts, p, e, c) < 0)
+        return nobody(facts, e, c);
     if (p->low_memory) find(facts, e, c, true, p->unsized, &c->product);
     return LFUSE_OK;
 }

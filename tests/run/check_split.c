@@ -352,4 +352,32 @@ TEST_LOOP(batches_by_warps, 0, 3)
     case_batches(_i == 1, _i == 2);
 }
 
+/* ---- operands that are computed, on tensor cores ---- */
+
+TEST_CASE("computed", .setup = open_warps, .teardown = close_stub)
+
+/* By the bounds of k operands are computed in tiles; of sizes in between, lines may be no whole chunks. */
+TEST(computed_of_odd_sizes)
+{
+    enum { FEW = 20, WIDE = 136, LEAST = 128, MOST = 256 };
+    const lfuse_plan_options o = { .provider = LFUSE_PROVIDER_NATIVE };
+    const lfuse_size k = lfuse_size_var(g, "k", LEAST, MOST);
+
+    lfuse_output(g, "y", lfuse_matmul_as(lfuse_cast(lfuse_input(g, "x", F32(FEW, k)), LFUSE_F16),
+                                         lfuse_cast(lfuse_input(g, "w", F32(k, WIDE)), LFUSE_F16), LFUSE_F32,
+                                         LFUSE_PRECISION_FULL));
+    lfuse_plan *plan = new_plan(dev, g, &o);
+    ck_assert_msg(strstr(lfuse_plan_text(plan), "(right "), "%s", lfuse_plan_text(plan));
+    for (int inner = LEAST; inner < LEAST + 2; inner++) {
+        lfuse_tensor *x = filled_tensor(SHAPE(FEW, inner), of_x), *w = filled_tensor(SHAPE(inner, WIDE), of_w);
+        lfuse_tensor *y = tensor(SHAPE(FEW, WIDE));
+        RUN(plan, stream, BIND("x", x), BIND("w", w), BIND("y", y));
+        for (int i = 0; i < FEW * WIDE; i += 7) {
+            double sum = 0;
+            for (int l = 0; l < inner; l++) sum += of_x(i / WIDE * inner + l) * of_w(l * WIDE + i % WIDE);
+            ck_assert_float_eq(values(y)[i], (float)sum);
+        }
+    }
+}
+
 TEST_SUITE("split operands", CK_NOFORK)
