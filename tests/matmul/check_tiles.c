@@ -179,7 +179,7 @@ static bool same(const lfuse__product_class *a, const lfuse__product_class *b)
 {
     return a->rows == b->rows && a->columns == b->columns && a->depth == b->depth && a->item_rows == b->item_rows &&
            a->item_columns == b->item_columns && a->slices == b->slices && a->split == b->split &&
-           a->solver == b->solver;
+           a->solver == b->solver && a->kept == b->kept;
 }
 
 /*
@@ -223,6 +223,46 @@ TEST(bounds)
         else if (c.product.split)
             ck_assert_uint_gt(bytes, (uint64_t)(sizes[0] * sizes[1]) * (cut.workers ? 0 : 4));
         else ck_assert_uint_eq(bytes, 0);
+    }
+}
+
+/* The same where warpgroups multiply, and with what is frozen, split or rounded. */
+TEST_LOOP(bounds_on_tensor_cores, 0, 3)
+{
+    static const struct {
+        lfuse_type type;
+        lfuse_precision precision;
+    } all[] = {{LFUSE_F16, LFUSE_PRECISION_FULL}, {LFUSE_E4M3, LFUSE_PRECISION_FULL},
+               {LFUSE_F32, LFUSE_PRECISION_F32X3}, {LFUSE_F32, LFUSE_PRECISION_BF16X6},
+               {LFUSE_F32, LFUSE_PRECISION_TF32}, {LFUSE_F32, LFUSE_PRECISION_FULL}};
+    lfuse__facts facts = facts_of(LFUSE__PRODUCTS_PORTABLE);
+    uint64_t state = 1;
+
+    facts.tensor_cores = facts.mma_fp8 = true, facts.wgmma = _i > 0, facts.tensor_map = some_map;
+    facts.dynamic_local_bytes = _i == 1 ? 48 * 1024 : 226 * 1024;
+    for (int i = 0; i < 3000; i++) {
+        lfuse__kernel_class c, classes[LFUSE__MATMUL_CLASSES];
+        int64_t low[4], high[4], sizes[4];
+        bool found = false, unsized = false;
+        class_of(&c, all[i % 6].type);
+        c.product.precision = all[i % 6].precision;
+        c.product.ta = i & 2, c.product.tb = i & 4, c.product.batched = i & 8;
+        c.product.frozen[0] = i & 16, c.product.frozen[1] = i & 32;
+        for (int s = 0; s < 3 + c.product.batched; s++) {
+            const uint64_t range = UINT64_C(1) << host_random(&state) % 14;
+            const int64_t step = i & 64 ? 16 : 1;
+            low[s] = step * (1 + (int64_t)(host_random(&state) % range));
+            high[s] = low[s] + step * (int64_t)(host_random(&state) % range);
+            sizes[s] = low[s] + (int64_t)(host_random(&state) % (uint64_t)(high[s] - low[s] + 1)) / step * step;
+            unsized = unsized || low[s] != high[s];
+        }
+        const int count = lfuse__matmul_classes(&facts, low, high, &c, classes);
+        ck_assert(!lfuse__matmul_choose(&facts, &(lfuse__matmul_problem){.extents = sizes, .unsized = unsized}, &c));
+        for (int a = 0; a < count; a++) found = found || same(&classes[a].product, &c.product);
+        ck_assert_int_lt(count, LFUSE__MATMUL_CLASSES);
+        ck_assert_msg(found, "%lld x %lld x %lld: %s of %d x %d, split %d, are none of %d classes",
+                      (long long)sizes[0], (long long)sizes[1], (long long)sizes[2], c.product.solver->name,
+                      c.product.rows, c.product.columns, c.product.split, count);
     }
 }
 
