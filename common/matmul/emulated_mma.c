@@ -77,8 +77,7 @@ static bool runs_on(const lfuse__facts *facts)
 
 static const char *declines(const lfuse__facts *facts, const lfuse__matmul_desc *desc)
 {
-    if (!runs_on(facts)) return "the device has no such instructions";
-    return desc->column_sums ? "it does not sum columns" : lfuse__emulated_declines(desc);
+    return runs_on(facts) ? lfuse__emulated_declines(desc) : "the device has no such instructions";
 }
 
 /*

@@ -25,10 +25,10 @@ enum { SPLITS = 3 };
 static double words_rate(const lfuse__facts *f, const lfuse__emulation *e)
 {
     const double side = LFUSE__RATED_SIDE, work = 2 * side * side * side, rate = f->product_rate_split[e->precision];
-    const double words = work / rate - 2 * side * side * lfuse__emulation_bytes(e) / f->copy_rate;
+    const double splitting = 2 * side * side * lfuse__emulation_bytes(e) / f->copy_rate;
 
     if (!(rate > 0)) return 0;
-    return words > 0 ? work / words : rate;
+    return work / rate > splitting ? work / (work / rate - splitting) : rate;
 }
 
 /* 0: it is not known. */

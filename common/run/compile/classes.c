@@ -205,8 +205,8 @@ static void product_class(const lfuse__plan_body *plan, const lfuse__step *step,
         k->operands[i].index = o->place == LFUSE__PLACE_INDEX;
         if (i < LFUSE__PRODUCT_OWN) continue;
         k->operands[i].inner = LFUSE__STRIDE_UNIT; /* of one column: never stepped along */
-        if (extent_along(step, sides[i], transposed) != 1)
-            k->operands[i].inner = stride_along(plan, o, transposed ? row : column);
+        if (extent_along(step, sides[i], transposed) == 1) continue;
+        k->operands[i].inner = stride_along(plan, o, transposed ? row : column);
         k->operands[i].fixed = sides[i] < 0 && !o->written && k->operands[i].inner == LFUSE__STRIDE_UNIT &&
                                lfuse__plan_stepping(plan, o, row) == LFUSE__STEPPING_NONE;
     }
