@@ -380,4 +380,29 @@ TEST(computed_of_odd_sizes)
     }
 }
 
+/* What a prologue takes, the epilogue takes too; and the other prologue, a row of the one and a column of the other. */
+TEST_LOOP(computed_of_what_others_take, 0, 2)
+{
+    enum { FEW = 20, WIDE = 136 };
+    const lfuse_plan_options o = { .provider = LFUSE_PROVIDER_NATIVE };
+    const lfuse_value x = lfuse_input(g, "x", F32(FEW, WIDE)), w = lfuse_input(g, "w", F32(WIDE, WIDE));
+    const lfuse_value c = lfuse_input(g, "c", F32(WIDE)), left = _i ? lfuse_mul(x, c) : x;
+
+    lfuse_output(g, "y", lfuse_add(c, lfuse_matmul_as(lfuse_cast(left, LFUSE_F16),
+                                                      lfuse_cast(lfuse_add(w, c), LFUSE_F16), LFUSE_F32,
+                                                      LFUSE_PRECISION_FULL)));
+    lfuse_plan *plan = new_plan(dev, g, &o);
+    lfuse_tensor *tx = filled_tensor(SHAPE(FEW, WIDE), of_x), *tw = filled_tensor(SHAPE(WIDE, WIDE), of_w);
+    lfuse_tensor *tc = filled_tensor(SHAPE(WIDE), of_other), *y = tensor(SHAPE(FEW, WIDE));
+    ck_assert_msg(strstr(lfuse_plan_text(plan), "(right "), "%s", lfuse_plan_text(plan));
+    RUN(plan, stream, BIND("x", tx), BIND("w", tw), BIND("c", tc), BIND("y", y));
+    for (int i = 0; i < FEW * WIDE; i += 7) {
+        double sum = of_other(i % WIDE);
+        for (int l = 0; l < WIDE; l++)
+            sum += of_x(i / WIDE * WIDE + l) * (_i ? of_other(l) : 1) *
+                   (of_w(l * WIDE + i % WIDE) + of_other(i % WIDE));
+        ck_assert_msg(values(y)[i] == (float)sum, "%s", lfuse_plan_text(plan));
+    }
+}
+
 TEST_SUITE("split operands", CK_NOFORK)
