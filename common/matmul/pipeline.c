@@ -234,7 +234,7 @@ static void put_end(const void *context, int which, int indent)
     const lfuse__expr turn = turn_of(p);
     const lfuse__parameter own[] = {
         {"TURN", .word = turn.text}, {"WIDTH", .number = width_of(p)}, {"SIDES", .number = p->columns / width_of(p)},
-        {"PACED", .number = is_long(t)}, {"SHARED", .number = shares_last(t)}, 
+        {"PACED", .number = is_long(t)}, {"SHARED", .number = shares_last(t)},
         {"NS", .number = (in_steps(t) ? LONGER_PAUSES : PAUSES) / passes},
         {"WORK", .number = work}, {"PASSES", .number = passes}, {"HEIGHT", .number = lfuse__pipeline_height(p)},
         {"COLUMN_SUMS", .number = p->column_sums}, {NULL},
