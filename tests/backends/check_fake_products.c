@@ -437,18 +437,6 @@ static int take_all(lfuse_device *dev, lfuse_tensor **all, int most)
     return n;
 }
 
-#ifdef __SANITIZE_ADDRESS__
-/*
- * The leak check takes a block of a library's thread-local variables for one with a header where it begins 16 bytes
- * behind a page, and reads a wild address. Nothing here hangs on such variables alone.
- */
-__attribute__((visibility("default"))) const char *__asan_default_options(void);
-const char *__asan_default_options(void)
-{
-    return "intercept_tls_get_addr=0";
-}
-#endif
-
 /* Tiles are not split then; where every algorithm of the vendor's wants workspace, the own kernels are taken. */
 TEST(test_no_memory)
 {
