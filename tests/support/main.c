@@ -123,8 +123,8 @@ const char *__lsan_default_suppressions(void)
 }
 
 /*
- * Of AddressSanitizer: its leak check takes a block of a library's thread-local variables for one with a header where it
- * begins 16 bytes behind a page, and crashes on a wild address. No test has what hangs on such variables alone.
+ * Of AddressSanitizer: its leak check takes a block of a library's thread-local variables for one with a header where
+ * it begins 16 bytes behind a page, and crashes on a wild address. No test has what hangs on such variables alone.
  */
 const char *__asan_default_options(void) __attribute__((visibility("default")));
 const char *__asan_default_options(void)
