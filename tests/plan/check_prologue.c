@@ -234,6 +234,15 @@ TEST(converted_within_bounds)
     ck_assert_msg(strstr(text.data, "(t1 (f16 v))"), "%s", text.data);
 }
 
+/* Of few lines of weights the cache holds all, though not of as many as there may be. */
+TEST(converted_if_never_cached)
+{
+    const lfuse_size k = lfuse_size_var(g, "k", 8, H);
+    by_tensor_cores();
+    lfuse_output(g, "y", lfuse_matmul(lfuse_input(g, "x", F16(64, k)), f16_of("w", k, H)));
+    rig_expect("(pointwise k x 4096 (t0 (f16 w))) (gemm 64 x 4096 x k acc)");
+}
+
 /* What does not fit beside the epilogue keeps its kernel. */
 TEST(too_many_operands)
 {
