@@ -80,8 +80,8 @@ const char *lfuse__emulated_declines(const lfuse__matmul_desc *desc);
 bool lfuse__emulated_serves(const lfuse__product_class *p, const int64_t *least, const int64_t *most);
 bool lfuse__emulated_suits(const lfuse__product_class *p, const int64_t *extents);
 bool lfuse__emulated_cost(const lfuse__product_class *p, const lfuse__facts *facts, const int64_t *extents,
-                       lfuse__cut *c);
+                          lfuse__cut *c);
 lfuse_status lfuse__emulated_pack(const lfuse__kernel_class *c, const lfuse__facts *facts, const lfuse__geometry *g,
-                               lfuse__packed *packed);
+                                   lfuse__packed *packed);
 
 #endif

@@ -97,12 +97,12 @@ enum {
     LFUSE__PART_FINISH
 };
 
-/* Fields that all such solvers have alike, */
+/* The fields that are the same in all such solvers. */
 #define LFUSE__PIPELINE(source_, tile_)                                                                                \
     .source = (source_), .tile = (tile_), .runs_on = lfuse__tiles_fit, .candidate = lfuse__tile_candidate,             \
     .has = lfuse__pipeline_has, .tickets = lfuse__tiles_tickets, .local_bytes = lfuse__pipeline_local_bytes,           \
     .emit = lfuse__tiles_emit, .pack = lfuse__pipeline_pack
-/* and those of the traits. */
+/* The fields that are the same in the traits of all of them. */
 #define LFUSE__PIPELINE_TILE                                                                                           \
     .tensor_cores = true, .local = lfuse__pipeline_local, .put_corner = lfuse__pipeline_put_corner,                    \
     .put_place = lfuse__pipeline_put_place, .put_kernel = lfuse__pipeline_put_kernel

@@ -121,8 +121,8 @@ typedef struct lfuse__tile_source {
     bool maps;    /* the kernel has tensor maps of A and B among its argument words, and a warpgroup that copies element
                      by element where an operand has no map */
     bool large;   /* it is for devices with room for large shapes alone */
-    bool batches; /* it takes batches; */
-    bool columns; /* and rows of A in the order in which columns are summed (lfuse__pipeline_row) */
+    bool batches; /* it copies operands of batches */
+    bool columns; /* it can copy rows of A in the order in which columns are summed (lfuse__pipeline_row) */
     int product;  /* the phase that multiplies */
     void (*put_part)(const void *t, int part, int indent); /* puts one of the LFUSE__PARTs that copy */
     void (*put_other)(const lfuse__tiles *t, const char *name); /* puts the kernel of another phase */

@@ -50,8 +50,9 @@ typedef struct lfuse__matmul_desc {
     lfuse_precision precision;   /* FULL, TF32 or one that splits operands */
     bool batched;                /* the result has more axes than two */
     bool list;                   /* the products of the members of two lists */
-    bool prologue;               /* A or B is computed where it is read: */
-    int prologue_work[2], prologue_bytes[2]; /* simple operations, and bytes that are loaded, for an element of it */
+    bool prologue;               /* A or B is computed where it is read */
+    int prologue_work[2], prologue_bytes[2]; /* of A and B that are computed: simple operations, and bytes that are
+                                                loaded, for an element */
     bool column_sums;            /* the columns of the result are summed */
     bool transposed[2];          /* A is stored as [k, m], B as [n, k] */
     bool frozen[2];              /* A, or B, is the same at all runs of an instance */

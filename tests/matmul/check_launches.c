@@ -32,6 +32,18 @@ TEST(batches_of_two_types)
         if (j != LFUSE__PRODUCT_SUM) ck_assert_uint_eq(packed.words[l.apart[j]], bytes[j]);
 }
 
+/* Checks the bits that say which of A, B and the result are read or stored in vectors. */
+static void check_vectors(const lfuse__kernel_class *c, const lfuse__facts *facts, const lfuse__geometry *g,
+                          uint64_t bits, size_t number)
+{
+    lfuse__product_layout l;
+    lfuse__packed packed;
+    OK(lfuse__product_pack(c, facts, g, &packed));
+    lfuse__product_layout_make(c, &l);
+    const uint64_t found = packed.words[l.own + LFUSE__TILES_VECTORS];
+    ck_assert_msg(found == bits, "case %zu: bits %llu", number, (unsigned long long)found);
+}
+
 /* Vectors only where leading dimension, address and what a tile may cut of a row allow them. */
 TEST(vectors)
 {
@@ -48,8 +60,6 @@ TEST(vectors)
     const lfuse__facts facts = facts_of(LFUSE__PRODUCTS_PORTABLE);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         lfuse__kernel_class c;
-        lfuse__product_layout l;
-        lfuse__packed packed;
         lfuse__geometry g;
         class_of(&c, LFUSE_F32);
         c.product.ta = cases[i].ta;
@@ -58,10 +68,7 @@ TEST(vectors)
         g.strides[LFUSE__PRODUCT_A][0] = cases[i].lda, g.strides[LFUSE__PRODUCT_B][0] = cases[i].ldb;
         g.strides[LFUSE__PRODUCT_OWN][0] = cases[i].ldc;
         g.addresses[LFUSE__PRODUCT_A] = cases[i].address;
-        ck_assert(!lfuse__product_pack(&c, &facts, &g, &packed));
-        lfuse__product_layout_make(&c, &l);
-        ck_assert_msg(packed.words[l.own + LFUSE__TILES_VECTORS] == cases[i].bits, "case %zu: bits %llu", i,
-                      (unsigned long long)packed.words[l.own + LFUSE__TILES_VECTORS]);
+        check_vectors(&c, &facts, &g, cases[i].bits, i);
     }
 }
 
@@ -77,8 +84,6 @@ TEST(units_vectors)
     facts.tensor_cores = true;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         lfuse__kernel_class c;
-        lfuse__product_layout l;
-        lfuse__packed packed;
         lfuse__geometry g;
         class_of(&c, LFUSE_BF16);
         c.product.batched = true;
@@ -89,10 +94,7 @@ TEST(units_vectors)
         g.strides[LFUSE__PRODUCT_A][0] = cases[i].lda, g.strides[LFUSE__PRODUCT_B][0] = cases[i].ldb;
         g.strides[LFUSE__PRODUCT_A][LFUSE__PRODUCT_BATCH] = cases[i].apart;
         g.addresses[LFUSE__PRODUCT_A] = cases[i].address;
-        ck_assert(!lfuse__product_pack(&c, &facts, &g, &packed));
-        lfuse__product_layout_make(&c, &l);
-        ck_assert_msg(packed.words[l.own + LFUSE__TILES_VECTORS] == cases[i].bits, "case %zu: bits %llu", i,
-                      (unsigned long long)packed.words[l.own + LFUSE__TILES_VECTORS]);
+        check_vectors(&c, &facts, &g, cases[i].bits, i);
     }
 }
 
