@@ -217,6 +217,8 @@ static lfuse_status check(const lfuse__gemm_desc *d)
     if (d->inputs[LFUSE__INPUT_SCALE].taken && lfuse_type_size(lfuse__gemm_result(d)) < sizeof(float))
         return lfuse__error(LFUSE_ERR_UNSUPPORTED, "cuBLASLt: alpha in device memory is no %s",
                             lfuse_type_name(lfuse__gemm_result(d)));
+    if (lfuse_type_size(d->type) == 1 && d->inputs[LFUSE__INPUT_BIAS].taken) /* it reads bf16 there, not f32 */
+        return lfuse__error(LFUSE_ERR_UNSUPPORTED, "cuBLASLt: %s with a bias of f32", lfuse_type_name(d->type));
     if (is_slow_scale(d))
         return lfuse__error(LFUSE_ERR_UNSUPPORTED, "cuBLASLt: f64 with alpha in device memory and a bias or relu");
     if (d->batch > INT32_MAX)

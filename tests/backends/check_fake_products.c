@@ -183,7 +183,10 @@ TEST(test_gemm)
     d.batch = d.stride_c = 0;
     d.type = LFUSE_BF16;
     FAILS(LFUSE_ERR_UNSUPPORTED, cuda->gemm_candidates(dev, &d, 1, &c, &n)); /* the fake knows no bf16 */
-    d.type = LFUSE_F32, d.wide = true;
+    d.type = LFUSE_E4M3, d.wide = d.tb = d.inputs[LFUSE__INPUT_BIAS].taken = true;
+    SAYS(LFUSE_ERR_UNSUPPORTED, cuda->gemm_candidates(dev, &d, 1, &c, &n), "e4m3 with a bias of f32");
+    d.inputs[LFUSE__INPUT_BIAS].taken = d.tb = false;
+    d.type = LFUSE_F32;
     FAILS(LFUSE_ERR_UNSUPPORTED, cuda->gemm_candidates(dev, &d, 1, &c, &n));
     cuda->gemm_destroy(NULL);
 }

@@ -3,6 +3,7 @@
  * Conversions of e4m3 and e5m2 on every device and on the stub, in both forms of its kernels: every number of 8 bits to
  * f32 and f16; and from f32 every number, every middle between two neighbours and its neighbours in f32, what is too
  * large and too small, infinities and NaN; cast and saturated. The bits have to be those of the host.
+ * And a product of e4m3 with a bias by the vendor's library.
  */
 #include "common/base/half.h"
 #include "common/device/device.h"
@@ -184,6 +185,35 @@ static void run_gradient(lfuse_device *device, lfuse_stream *s)
     for (int i = 0; i < M * K; i++) compare("gradient", LFUSE_E4M3, got, i, wanted, 250);
 }
 
+/* The vendor's library, where it multiplies e4m3 of both, or something else in its place: a bias of f32, and relu. */
+static void run_vendor(lfuse_device *device, lfuse_stream *s)
+{
+    enum { SIDE = 64 };
+    const lfuse_plan_options options = { .provider = LFUSE_PROVIDER_VENDOR };
+    lfuse_graph *g = new_graph();
+    const lfuse_value a = lfuse_input(g, "a", TYPED(LFUSE_E4M3, SIDE, SIDE));
+    const lfuse_value b = lfuse_input(g, "b", TYPED(LFUSE_E4M3, SIDE, SIDE));
+    const lfuse_value v = lfuse_input(g, "v", TYPED(LFUSE_F32, SIDE));
+    lfuse_tensor *ta = new_tensor(device, TYPED(LFUSE_E4M3, SIDE, SIDE));
+    lfuse_tensor *tv = new_tensor(device, TYPED(LFUSE_F32, SIDE));
+    lfuse_tensor *ty = new_tensor(device, TYPED(LFUSE_F32, SIDE, SIDE));
+    float bias[SIDE], got[SIDE * SIDE];
+
+    lfuse_output(g, "y", lfuse_relu(lfuse_add(
+        lfuse_matmul_as(a, lfuse_transpose(b), LFUSE_F32, LFUSE_PRECISION_FULL), v)));
+    for (int i = 0; i < SIDE; i++) bias[i] = (float)(i * 7 - 200);
+    OK(lfuse_tensor_fill(ta, NULL, 2));
+    OK(lfuse_tensor_write(tv, NULL, bias));
+    const lfuse_binding bindings[] = {BIND("a", ta), BIND("b", ta), BIND("v", tv), BIND("y", ty)};
+    OK(lfuse_plan_run(new_plan(device, g, &options), s, bindings, 4));
+    OK(lfuse_stream_synchronize(s));
+    OK(lfuse_tensor_read(ty, NULL, got));
+    for (int i = 0; i < SIDE * SIDE; i++) {
+        const float sum = 4 * SIDE + bias[i % SIDE], wanted = sum > 0 ? sum : 0;
+        ck_assert_msg(got[i] == wanted, "%s: [%d] is %g instead of %g", device_name, i, (double)got[i], (double)wanted);
+    }
+}
+
 static void run_device(lfuse_device *device)
 {
     static numbers n;
@@ -195,6 +225,7 @@ static void run_device(lfuse_device *device)
     run_from(device, s, LFUSE_E5M2);
     run_saturated(device, s);
     run_gradient(device, s);
+    run_vendor(device, s);
 }
 
 static int count_devices(void)
