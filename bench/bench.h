@@ -104,13 +104,26 @@ typedef struct bench_time {
 
 /* Figures of one variant. */
 typedef struct bench_figures {
-    bench_time wall, gpu, cold, enqueue;
+    bench_time wall, gpu, cold, enqueue, sustained;
     double floor_us; /* < 0: not known */
     unsigned long long launches;
 } bench_figures;
 
 /* measure.c: all variants of a case, interleaved. `only`: one variant's name, or NULL. */
 lfuse_status bench_measure(bench_device *d, bench_case *c, const char *only, bench_figures *figures);
+
+/* sustained.c: one variant's part of it, whose runs take about run_us each. */
+enum { BENCH_MOST_TURNS = 9 };
+typedef struct bench_sustained {
+    const bench_variant *variant;
+    double run_us, us[BENCH_MOST_TURNS]; /* us: of a run, in each turn */
+    int turns;
+} bench_sustained;
+/* Whether a variant multiplies so much on a GPU that its rate depends on how long the device has been busy. */
+bool bench_has_sustained(const bench_device *d, const bench_variant *v);
+/* Times variants in turn; the events are for its use. */
+lfuse_status bench_measure_sustained(bench_device *d, bench_sustained *s, int n, lfuse_event *first,
+                                     lfuse_event *second);
 
 /* tune.c: the problems of suites that have something to tune; the number of those that failed. */
 int bench_tune(bench_device *d, const bench_suite *suite, const char *const *problems);

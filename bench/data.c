@@ -51,6 +51,16 @@ uint64_t lfuse__random_below(lfuse__random *r, uint64_t count)
     return (uint64_t)((unsigned __int128)lfuse__random_bits(r) * count >> 64);
 }
 
+/* The method of Fisher and Yates, from the inside out. */
+void lfuse__random_order(lfuse__random *r, int count, int *order)
+{
+    for (int i = 0; i < count; i++) {
+        const uint64_t place = lfuse__random_below(r, (uint64_t)i + 1);
+        order[i] = order[place];
+        order[place] = i;
+    }
+}
+
 /* Two uniform numbers make a normal one, by Box and Muller. */
 static double random_normal(lfuse__random *r)
 {

@@ -11,6 +11,8 @@ void lfuse__random_seed(lfuse__random *r, uint64_t seed);
 uint64_t lfuse__random_bits(lfuse__random *r);
 /* In 0 ... count-1; count > 0. */
 uint64_t lfuse__random_below(lfuse__random *r, uint64_t count);
+/* Fills `order` with 0 ... count-1 in an order of which all are equally likely. */
+void lfuse__random_order(lfuse__random *r, int count, int *order);
 
 /* One element: stored with one rounding (integers saturate, bool is 0 or 1), and read; i64 in full by the second. */
 void lfuse__data_put(lfuse_type type, void *data, int64_t i, double x);

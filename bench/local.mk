@@ -19,7 +19,8 @@ bench_libpage_la_SOURCES = %reldir%/page/compare.c %reldir%/page/figures.c %reld
 	%reldir%/page/write.c
 
 bin_PROGRAMS += bench/lfuse-bench bench/lfuse-info
-bench_lfuse_bench_SOURCES = %reldir%/main.c %reldir%/bench.h %reldir%/case.c %reldir%/measure.c %reldir%/machine.c \
+bench_lfuse_bench_SOURCES = %reldir%/main.c %reldir%/bench.h %reldir%/case.c %reldir%/measure.c %reldir%/sustained.c \
+	%reldir%/machine.c \
 	%reldir%/report.c %reldir%/json.c %reldir%/json.h %reldir%/timer.c %reldir%/timer.h %reldir%/copier.c \
 	%reldir%/copier.h %reldir%/fixture.c %reldir%/fixture.h %reldir%/sequence.c %reldir%/strassen.c %reldir%/verify.c \
 	%reldir%/native.c %reldir%/native.h %reldir%/suite_launch.c %reldir%/suite_pointwise.c \

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Times the variants of a case, interleaved so that a drifting clock meets all of them alike.
+ * Times the variants of a case, interleaved so that a drifting clock meets all of them alike. This is about bursts;
+ * sustained.c keeps the device busy.
  *
  * Device time: on devices with native graphs, many runs in one graph over their number; on other GPUs, many runs that
  * were enqueued behind a command that lasted until all of them were, over their number; on CPUs, wall time of many runs
@@ -22,6 +23,7 @@
 #include <string.h>
 
 #include "bench/bench.h"
+#include "bench/data.h"
 #include "bench/native.h"
 #include "bench/timer.h"
 #include "common/base/error.h"
@@ -273,12 +275,19 @@ static lfuse_status round_of(const session *s, timed *t)
     return status;
 }
 
-/* The rounds of all variants, those of slow ones spread over all. */
+/* The rounds of all variants, in a new random order each time; those of slow ones are spread over all. */
 static lfuse_status run_rounds(const session *s, timed *t, int n)
 {
-    for (int r = 0; r < MOST_ROUNDS; r++)
-        for (int i = 0; i < n; i++)
-            if ((r + 1) * t[i].rounds / MOST_ROUNDS > r * t[i].rounds / MOST_ROUNDS) LFUSE__TRY(round_of(s, &t[i]));
+    int order[BENCH_MAX_VARIANTS];
+    lfuse__random random;
+    lfuse__random_seed(&random, 1);
+    for (int r = 0; r < MOST_ROUNDS; r++) {
+        lfuse__random_order(&random, n, order);
+        for (int i = 0; i < n; i++) {
+            timed *x = &t[order[i]];
+            if ((r + 1) * x->rounds / MOST_ROUNDS > r * x->rounds / MOST_ROUNDS) LFUSE__TRY(round_of(s, x));
+        }
+    }
     return LFUSE_OK;
 }
 
@@ -298,6 +307,21 @@ static bench_time time_of(double *us, int count)
     return (bench_time){bench_quantile(us, count, 0.5), bench_quantile(us, count, 0.2), bench_quantile(us, count, 0.8)};
 }
 
+static lfuse_status measure_sustained(const session *s, timed *t, int n, bench_figures *figures)
+{
+    bench_sustained all[BENCH_MAX_VARIANTS];
+    int at[BENCH_MAX_VARIANTS], count = 0;
+    for (int i = 0; i < n; i++) {
+        figures[i].sustained = not_measured;
+        if (!bench_has_sustained(s->d, t[i].variant)) continue;
+        at[count] = i;
+        all[count++] = (bench_sustained){.variant = t[i].variant, .run_us = figures[i].gpu.us};
+    }
+    LFUSE__TRY(bench_measure_sustained(s->d, all, count, s->first, s->second));
+    for (int i = 0; i < count; i++) figures[at[i]].sustained = time_of(all[i].us, all[i].turns);
+    return LFUSE_OK;
+}
+
 static lfuse_status measure(session *s, timed *t, int n, bench_figures *figures)
 {
     const bool shared = s->d->info.kind == LFUSE_DEVICE_CPU; /* the cores are those of every variant */
@@ -315,7 +339,7 @@ static lfuse_status measure(session *s, timed *t, int n, bench_figures *figures)
         f->enqueue = time_of(t[i].enqueue, t[i].samples);
         LFUSE__TRY(floor_us(s->d, t[i].variant, &f->floor_us));
     }
-    return LFUSE_OK;
+    return measure_sustained(s, t, n, figures);
 }
 
 lfuse_status bench_measure(bench_device *d, bench_case *c, const char *only, bench_figures *figures)
@@ -334,7 +358,7 @@ lfuse_status bench_measure(bench_device *d, bench_case *c, const char *only, ben
     if (s.events && !s.graphs && s.kind->hold_create) status = s.kind->hold_create(d, &s.hold);
     if (status) goto destroy_second;
     for (int i = 0; i < c->nvariants; i++) {
-        figures[i] = (bench_figures){not_measured, not_measured, not_measured, not_measured, 0, 0};
+        figures[i] = (bench_figures){not_measured, not_measured, not_measured, not_measured, not_measured, 0, 0};
         if ((only && strcmp(only, c->variants[i].name)) || !c->variants[i].ok) continue;
         index[n] = i;
         t[n++].variant = &c->variants[i];

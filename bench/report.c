@@ -34,8 +34,8 @@ void bench_report_machine(const bench_device *d, FILE *json)
     printf("\n%s  %s\n  %s\n", d->info.name, d->info.product, d->info.driver);
     printf("  copy %.0f GB/s, f32 product %.0f GFLOP/s, empty launch and synchronisation %.1f us\n\n", m->copy_gbs,
            m->gemm_gflops, m->empty_us);
-    printf("  %-28s %-12s %10s %10s %10s %10s %9s %8s %9s %9s  %s\n", "problem", "variant", "wall us", "gpu us",
-           "cold us", "enqueue us", "floor us", "launches", "GFLOP/s", "err/tol", "");
+    printf("  %-28s %-12s %10s %10s %10s %10s %10s %9s %8s %9s %9s  %s\n", "problem", "variant", "wall us", "gpu us",
+           "cold us", "sustained", "enqueue us", "floor us", "launches", "GFLOP/s", "err/tol", "");
     if (json) bench_write_machine(d, json);
 }
 
@@ -52,6 +52,7 @@ static void row(const bench_case *c, const bench_variant *v, const bench_figures
     figure(f->wall.us);
     figure(f->gpu.us);
     figure(f->cold.us);
+    figure(f->sustained.us);
     figure(f->enqueue.us);
     printf(" %9.2f %8llu", f->floor_us, f->launches);
     if (v->flops > 0 && us > 0) printf(" %9.*f", us * 1e5 > v->flops ? 1 : 0, 1e-3 * v->flops / us);
@@ -64,7 +65,7 @@ static void row(const bench_case *c, const bench_variant *v, const bench_figures
 /* "wall_us", "wall_us_20" and "wall_us_80". */
 static void spread(FILE *json, const char *key, const bench_time *t)
 {
-    char text[24];
+    char text[32];
     number(json, key, t->us);
     snprintf(text, sizeof text, "%s_20", key);
     number(json, text, t->low);
@@ -82,6 +83,7 @@ static void line(const bench_device *d, const bench_case *c, const bench_variant
     spread(json, "wall_us", &f->wall);
     spread(json, "gpu_us", &f->gpu);
     spread(json, "cold_us", &f->cold);
+    spread(json, "sustained_us", &f->sustained);
     spread(json, "enqueue_us", &f->enqueue);
     number(json, "first_us", v->first_us);
     number(json, "floor_us", f->floor_us);

@@ -42,7 +42,8 @@ static const char head[] =
     "</style>\n</head>\n<body>\n<h1>lfuse-bench report</h1>\n"
     "<p>Every figure is of a result that was verified on the host first. Times are medians in microseconds. Device\n"
     "time is cold_us, over buffers that rotate through more than three times the last-level cache, where that was\n"
-    "measured, and gpu_us, over the same buffers, elsewhere; on CPUs it is wall time. See lfuse-bench(1).</p>\n";
+    "measured, and gpu_us, over the same buffers, elsewhere; on CPUs it is wall time. Both are of bursts;\n"
+    "sustained_us is of products on a GPU that has been busy. See lfuse-bench(1).</p>\n";
 
 static void text_cell(lfuse__strbuf *b, const char *text)
 {
@@ -102,8 +103,9 @@ static void verdict_cell(lfuse__strbuf *b, const bench_result_record *x)
 static void result_row(lfuse__strbuf *b, const bench_result_record *x)
 {
     const double us = bench_device_us(x);
-    const double times[] = {x->wall_us, x->gpu_us, x->cold_us, x->enqueue_us, x->first_us, x->floor_us, x->launches,
-                            bench_gflops(x), x->bytes > 0 ? 1e-3 * x->bytes / us : (double)NAN,
+    const double times[] = {x->wall_us, x->gpu_us, x->cold_us, x->sustained_us, x->enqueue_us, x->first_us,
+                            x->floor_us, x->launches, bench_gflops(x),
+                            x->bytes > 0 ? 1e-3 * x->bytes / us : (double)NAN,
                             x->tol > 0 ? x->max_err / x->tol : (double)NAN};
     lfuse__strbuf_add(b, "<tr>");
     text_cell(b, x->problem);
@@ -131,7 +133,8 @@ static void results(lfuse__strbuf *b, const bench_records *r, int device)
     lfuse__strbuf_add(b, "<details open=\"open\"><summary>");
     bench_html_text(b, r->devices[device].label);
     lfuse__strbuf_add(b, "</summary>\n<div class=\"wide\"><table>\n<tr><th class=\"t\">problem</th>"
-                      "<th class=\"t\">variant</th><th>wall us</th><th>gpu us</th><th>cold us</th><th>enqueue us</th>"
+                      "<th class=\"t\">variant</th><th>wall us</th><th>gpu us</th><th>cold us</th>"
+                      "<th>sustained us</th><th>enqueue us</th>"
                       "<th>first us</th><th>floor us</th><th>launches</th><th>GFLOP/s</th><th>GB/s</th>"
                       "<th>error / bound</th><th class=\"t\">verified</th><th class=\"t\">note</th></tr>\n");
     for (int i = 0; i < r->nresults; i++)

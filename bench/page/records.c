@@ -122,8 +122,8 @@ static lfuse_status add_result(bench_records *r, const bench_json_line *line, co
         size_t at;
     } figures[] = {
 #define FIGURE(name) {#name, offsetof(bench_result_record, name)}
-        FIGURE(wall_us), FIGURE(gpu_us), FIGURE(cold_us), FIGURE(enqueue_us), FIGURE(first_us), FIGURE(floor_us),
-        FIGURE(launches), FIGURE(bytes), FIGURE(flops), FIGURE(max_err), FIGURE(tol)
+        FIGURE(wall_us), FIGURE(gpu_us), FIGURE(cold_us), FIGURE(sustained_us), FIGURE(enqueue_us),
+        FIGURE(first_us), FIGURE(floor_us), FIGURE(launches), FIGURE(bytes), FIGURE(flops), FIGURE(max_err), FIGURE(tol)
 #undef FIGURE
     };
     bench_result_record x = {.device = 0};

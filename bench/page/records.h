@@ -21,7 +21,8 @@ typedef struct bench_result_record {
     int device; /* index */
     int order;  /* in the files */
     const char *problem, *variant, *note;
-    double wall_us, gpu_us, cold_us, enqueue_us, first_us, floor_us, launches, bytes, flops, max_err, tol;
+    double wall_us, gpu_us, cold_us, sustained_us, enqueue_us, first_us, floor_us, launches, bytes, flops, max_err,
+        tol;
     bool ok;
 } bench_result_record;
 

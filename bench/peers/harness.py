@@ -17,7 +17,9 @@ ROUNDS = 15
 BATCH_US = 8000.0
 LONG_US = 30e3
 MOST_RUNS = 256
-TIMES = tuple(f"{time}_us{spread}" for time in ("wall", "gpu", "cold", "enqueue") for spread in ("", "_20", "_80"))
+SUSTAINED_FLOPS, SUSTAINED_US, SETTLING_TURNS, TURNS = 1e10, 20e3, 3, 5  # as lfuse-bench has them, but for the order
+TIMES = tuple(f"{time}_us{spread}" for time in ("wall", "gpu", "cold", "sustained", "enqueue")
+              for spread in ("", "_20", "_80"))
 
 
 class Skipped(Exception):
@@ -92,6 +94,14 @@ def spread(key, us):
     return {key + name: quantile(us, q) if us else None for name, q in (("", 0.5), ("_20", 0.2), ("_80", 0.8))}
 
 
+def time_sustained(peer, problem, variant, run_us):
+    """Microseconds of a run on a GPU that is kept busy by this variant; of small problems and on CPUs none."""
+    if problem.flops < SUSTAINED_FLOPS or not peer.is_gpu:
+        return []
+    runs = int(SUSTAINED_US / run_us) + 1
+    return peer.time_device(variant, runs, 1, SETTLING_TURNS + TURNS)[0][SETTLING_TURNS:]
+
+
 def measure(peer, problem, variant):
     """Figures of a variant that was verified: lfuse-bench(1) says what they are."""
     for s in range(variant.sets):
@@ -107,6 +117,7 @@ def measure(peer, problem, variant):
     cold_us = peer.time_device(variant, cold_runs, variant.sets, rounds)[0] if cold else []
     return {
         **spread("wall_us", wall), **spread("gpu_us", warm_us), **spread("cold_us", cold_us),
+        **spread("sustained_us", time_sustained(peer, problem, variant, median(warm_us))),
         **spread("enqueue_us", enqueue), "note": "; ".join(x for x in (how, variant.note) if x),
     }
 

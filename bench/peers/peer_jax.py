@@ -48,6 +48,7 @@ class Peer:
             jax.config.update("jax_platforms", options.device)
         jax.config.update("jax_default_matmul_precision", "highest")
         self.device = jax.devices()[0]
+        self.is_gpu = self.device.platform == "gpu"
         self.key = jax.random.PRNGKey(1)
         self.last = None
 
@@ -72,7 +73,7 @@ class Peer:
         return samples, "many calls at the host's pace"
 
     def machine(self):
-        gpu = self.device.platform == "gpu"
+        gpu = self.is_gpu
         n = 4096 if gpu else 512
         a, b = self.uniform((n, n), "f32", 1), self.uniform((n, n), "f32", 1)
         x = self.uniform((1 << 27 if gpu else 1 << 24,), "f32", 1)

@@ -25,7 +25,7 @@ class Peer:
     def __init__(self, options):
         self.kind = options.device or ("cuda" if torch.cuda.is_available() else "cpu")
         self.compile = options.compile
-        self.graphs = self.kind == "cuda"
+        self.is_gpu = self.kind == "cuda"
         torch.backends.cudnn.allow_tf32 = False
         # Products of f16 and bf16 are sums of f32 here and there, in all of their parts.
         torch.backends.cuda.matmul.allow_fp16_reduced_precision_reduction = False
@@ -36,11 +36,11 @@ class Peer:
     # ---- the device ----
 
     def synchronize(self):
-        if self.graphs:
+        if self.is_gpu:
             torch.cuda.synchronize()
 
     def clean(self):
-        if self.graphs:
+        if self.is_gpu:
             torch.cuda.empty_cache()
 
     def capture(self, variant, runs, sets):
@@ -52,13 +52,13 @@ class Peer:
 
     def time_device(self, variant, runs, sets, rounds):
         """Microseconds of a run, of many in one graph over their number; on CPUs of many calls."""
-        samples, graph, how = [], None, "" if self.graphs else "wall time"
-        if self.graphs and not variant.note:
+        samples, graph, how = [], None, "" if self.is_gpu else "wall time"
+        if self.is_gpu and not variant.note:
             try:
                 graph = self.capture(variant, runs, sets)
             except RuntimeError:
                 self.synchronize()
-        if self.graphs and not graph:
+        if self.is_gpu and not graph:
             how = "many calls at the host's pace"
         for _ in range(rounds):
             self.synchronize()
@@ -77,10 +77,10 @@ class Peer:
         return samples, how
 
     def machine(self):
-        product = torch.cuda.get_device_name() if self.graphs else "CPU"
-        n = 4096 if self.graphs else 512
+        product = torch.cuda.get_device_name() if self.is_gpu else "CPU"
+        n = 4096 if self.is_gpu else 512
         a, b = self.uniform((n, n), "f32", 1), self.uniform((n, n), "f32", 1)
-        copy_from = self.uniform((1 << 27 if self.graphs else 1 << 24,), "f32", 1)
+        copy_from = self.uniform((1 << 27 if self.is_gpu else 1 << 24,), "f32", 1)
         copy_to = torch.empty_like(copy_from)
         one = torch.zeros(1, device=self.kind)
         times = {}
@@ -89,8 +89,8 @@ class Peer:
             variant = harness.Variant(name, lambda s, call=call: call(), None, 1)
             variant.run(0)
             times[name] = harness.median(harness.time_host(self, variant, 11)[0])
-        return {"device": f"{self.kind}:0" if self.graphs else "cpu", "backend": "pytorch", "product": product,
-                "driver": f"CUDA {torch.version.cuda}" if self.graphs else "", "compiler": "", "gemm": "",
+        return {"device": f"{self.kind}:0" if self.is_gpu else "cpu", "backend": "pytorch", "product": product,
+                "driver": f"CUDA {torch.version.cuda}" if self.is_gpu else "", "compiler": "", "gemm": "",
                 "library": f"PyTorch {torch.__version__}", "empty_us": times["empty"],
                 "copy_gbs": 8e-3 * copy_from.numel() / times["copy"], "gemm_gflops": 2e-3 * n**3 / times["product"],
                 "timer_us": None}
@@ -136,7 +136,7 @@ class Peer:
             return lambda: harness.Variant(name + suffix, run, lambda: result(kept[0]), sets)
 
         yield make("", function)
-        if self.graphs and problem.suite in ("dense", "stack"):
+        if self.is_gpu and problem.suite in ("dense", "stack"):
             run = lambda s: kept.__setitem__(s, function(*inputs[s]))
             yield lambda: self.graph_of(name + "-graph", run, lambda: result(kept[0]), sets)
         if self.compile and problem.suite != "gemm":
@@ -261,7 +261,7 @@ class Peer:
             for p in members:
                 p.grad = self.uniform(p.shape, "f32", 1)
             optimizers.append(torch.optim.AdamW(members, lr=h["lr"], betas=(h["beta1"], h["beta2"]), eps=h["eps"],
-                                                weight_decay=h["weight_decay"], capturable=self.graphs, **{name: True}))
+                                                weight_decay=h["weight_decay"], capturable=self.is_gpu, **{name: True}))
         first = optimizers[0].param_groups[0]["params"]
         shown = [p for p in first if p.numel() <= 1 << 22]
         before = np.concatenate([double(p) for p in shown]) if shown else np.zeros(0)
@@ -275,8 +275,8 @@ class Peer:
     # ---- training steps ----
 
     def train(self, problem):
-        ways = [("pytorch", False, False)] + self.graphs * [("pytorch-graph", False, True)]
-        for name, compiled, graph in ways + self.compile * [("pytorch-compile", True, self.graphs)]:
+        ways = [("pytorch", False, False)] + self.is_gpu * [("pytorch-graph", False, True)]
+        for name, compiled, graph in ways + self.compile * [("pytorch-compile", True, self.is_gpu)]:
             yield lambda name=name, compiled=compiled, graph=graph: self.train_variant(problem, name, compiled, graph)
 
     def train_variant(self, problem, name, compiled, graph):
@@ -362,7 +362,7 @@ class Training:
                         peer.between(p.shape, p.gradient**2 / 4, p.gradient**2)) for p in of]
         self.members = [torch.nn.Parameter(p.clone()) for p, _, _ in self.starts]
         self.optimizer = torch.optim.AdamW(self.members, lr=h["lr"], betas=(h["beta1"], h["beta2"]), eps=h["eps"],
-                                           weight_decay=h["weight_decay"], fused=True, capturable=peer.graphs)
+                                           weight_decay=h["weight_decay"], fused=True, capturable=peer.is_gpu)
         self.layer = problem.function == "layer"
         self.loss = None
 

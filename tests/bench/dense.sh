@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Dense networks of f16 and bf16, and of f32 that may be split, on the devices of this machine: every variant is verified, or left out with a reason.
+# Dense networks of f16 and bf16, and of f32 that may be split, on the devices of this machine: every variant is verified,
+# or left out with a reason.
 . "$top_srcdir/tests/tree/tap.sh"
 
 bench=$top_builddir/bench/lfuse-bench
@@ -50,7 +51,7 @@ fused()
 # 20 and 80 percentiles are on either side of the median, of each time that was measured.
 spread()
 {
-    for time in wall_us gpu_us cold_us enqueue_us; do
+    for time in wall_us gpu_us cold_us sustained_us enqueue_us; do
         all result | grep -v "\"$time\":null" |
             sed "s/.*\"$time\":\([^,]*\),\"${time}_20\":\([^,]*\),\"${time}_80\":\([^,]*\),.*/\2 \1 \3/" > "$work/spread"
         awk 'NF != 3 || !($1 + 0 > 0 && $1 + 0 <= $2 + 0 && $2 + 0 <= $3 + 0) { exit 1 }' "$work/spread" || return 1

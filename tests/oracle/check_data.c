@@ -116,4 +116,27 @@ TEST(integers_saturate)
     ck_assert(lfuse__data_exact(LFUSE_I64, l, 0) == (long double)(INT64_MAX - 1));
 }
 
+/* Each of the 24 orders of four, about as often as any other: 6 deviations are 91 of 250. */
+TEST(orders_are_equally_likely)
+{
+    int seen[256] = {0}, orders = 0;
+    lfuse__random r;
+
+    lfuse__random_seed(&r, 3);
+    for (int i = 0; i < 24 * 250; i++) {
+        int order[4], code = 0, all = 0;
+        lfuse__random_order(&r, 4, order);
+        for (int j = 0; j < 4; j++) code = code * 4 + order[j], all |= 1 << order[j];
+        ck_assert_int_eq(all, 15);
+        seen[code]++;
+    }
+    for (int i = 0; i < 256; i++) {
+        if (!seen[i]) continue;
+        orders++;
+        ck_assert_int_ge(seen[i], 250 - 91);
+        ck_assert_int_le(seen[i], 250 + 91);
+    }
+    ck_assert_int_eq(orders, 24);
+}
+
 TEST_SUITE("data", CK_FORK_GETENV)
