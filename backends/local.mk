@@ -13,6 +13,7 @@ libfuse_core_la_SOURCES += \
 	%reldir%/opencl/library.c \
 	%reldir%/opencl/local_memory.c \
 	%reldir%/opencl/memory.c \
+	%reldir%/opencl/probe.c \
 	%reldir%/opencl/program.c \
 	%reldir%/opencl/ptx.c %reldir%/opencl/ptx.h \
 	%reldir%/opencl/stream.c \

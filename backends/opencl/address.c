@@ -14,14 +14,10 @@
 
 #include "backends/opencl/internal.h"
 #include "common/base/env.h"
-#include "common/base/log.h"
 
 struct lfuse__cl_addresser {
-    pthread_mutex_t lock; /* of all below: arguments belong to a kernel object */
-    cl_command_queue queue;
-    cl_program program;
-    cl_kernel take;
-    cl_mem cell; /* [2] where it puts the address, and what was found there */
+    pthread_mutex_t lock;  /* of all below: arguments belong to a kernel object */
+    lfuse__cl_probe probe; /* lfuse_take, whose cell has [2] the address, and what was found there */
 };
 
 static const char *source =
@@ -41,84 +37,57 @@ static const char *name_of(const lfuse__bdevice *dev)
 
 static void destroy(lfuse__cl_addresser *a)
 {
-    if (a->take != NULL) lfuse__cl.ReleaseKernel(a->take);
-    if (a->program != NULL) lfuse__cl.ReleaseProgram(a->program);
-    if (a->cell != NULL) lfuse__cl.ReleaseMemObject(a->cell);
-    if (a->queue != NULL) lfuse__cl.ReleaseCommandQueue(a->queue);
+    lfuse__cl_probe_destroy(&a->probe);
     pthread_mutex_destroy(&a->lock);
     free(a);
 }
 
-static lfuse_status make(lfuse__bdevice *dev, lfuse__cl_addresser *a)
-{
-    cl_int code;
-
-    a->queue = lfuse__cl.CreateCommandQueue(dev->context, dev->device.id, 0, &code);
-    if (a->queue == NULL) return lfuse__cl_error(code, "%s: clCreateCommandQueue", name_of(dev));
-    a->cell = lfuse__cl.CreateBuffer(dev->context, CL_MEM_READ_WRITE, 2 * sizeof(cl_ulong), NULL, &code);
-    if (a->cell == NULL) return lfuse__cl_error(code, "%s: clCreateBuffer", name_of(dev));
-    a->program = lfuse__cl.CreateProgramWithSource(dev->context, 1, &source, NULL, &code);
-    if (a->program == NULL) return lfuse__cl_error(code, "%s: clCreateProgramWithSource", name_of(dev));
-    code = lfuse__cl.BuildProgram(a->program, 1, &dev->device.id, dev->device.options, NULL, NULL);
-    if (code != CL_SUCCESS) return lfuse__cl_error(code, "%s: clBuildProgram", name_of(dev));
-    a->take = lfuse__cl.CreateKernel(a->program, "lfuse_take", &code);
-    if (a->take == NULL) return lfuse__cl_error(code, "%s: clCreateKernel", name_of(dev));
-    return LFUSE_OK;
-}
-
-static cl_int run_one(const lfuse__cl_addresser *a, cl_kernel kernel)
-{
-    const size_t one = 1;
-
-    return lfuse__cl.EnqueueNDRangeKernel(a->queue, kernel, 1, NULL, &one, &one, 0, NULL, NULL);
-}
-
 /* With the lock held, or before anybody else knows of it. */
-static cl_int take(const lfuse__cl_addresser *a, cl_mem buffer, uint64_t *address)
+static cl_int take(const lfuse__cl_probe *p, cl_mem buffer, uint64_t *address)
 {
     cl_ulong found;
-    cl_int code = lfuse__cl.SetKernelArg(a->take, 0, sizeof buffer, &buffer);
+    cl_int code = lfuse__cl.SetKernelArg(p->kernel, 0, sizeof buffer, &buffer);
 
-    if (code == CL_SUCCESS) code = lfuse__cl.SetKernelArg(a->take, 1, sizeof a->cell, &a->cell);
-    if (code == CL_SUCCESS) code = run_one(a, a->take);
-    if (code == CL_SUCCESS)
-        code = lfuse__cl.EnqueueReadBuffer(a->queue, a->cell, CL_TRUE, 0, sizeof found, &found, 0, NULL, NULL);
+    if (code == CL_SUCCESS) code = lfuse__cl.SetKernelArg(p->kernel, 1, sizeof p->cell, &p->cell);
+    if (code == CL_SUCCESS) code = lfuse__cl_probe_run(p, p->kernel, 1);
+    if (code == CL_SUCCESS) code = lfuse__cl_probe_read(p, 0, sizeof found, &found);
     if (code == CL_SUCCESS) *address = found;
     return code;
 }
 
 /* What is found at the address that the cell holds. */
-static cl_int reach(const lfuse__cl_addresser *a, cl_ulong *found)
+static cl_int reach(const lfuse__cl_probe *p, cl_ulong *found)
 {
     cl_int code;
-    cl_kernel kernel = lfuse__cl.CreateKernel(a->program, "lfuse_reach", &code);
+    cl_kernel kernel = lfuse__cl.CreateKernel(p->program, "lfuse_reach", &code);
 
     if (kernel == NULL) return code;
-    code = lfuse__cl.SetKernelArg(kernel, 0, sizeof a->cell, &a->cell);
-    if (code == CL_SUCCESS) code = run_one(a, kernel);
-    if (code == CL_SUCCESS)
-        code = lfuse__cl.EnqueueReadBuffer(a->queue, a->cell, CL_TRUE, sizeof *found, sizeof *found, found, 0, NULL,
-                                           NULL);
+    code = lfuse__cl.SetKernelArg(kernel, 0, sizeof p->cell, &p->cell);
+    if (code == CL_SUCCESS) code = lfuse__cl_probe_run(p, kernel, 1);
+    if (code == CL_SUCCESS) code = lfuse__cl_probe_read(p, sizeof *found, sizeof *found, found);
     lfuse__cl.ReleaseKernel(kernel);
     return code;
 }
 
 /* Whether a kernel that was not given the buffer sees what is in it, twice, as it stays where it is. */
-static lfuse_status attempt(lfuse__bdevice *dev, const lfuse__cl_addresser *a)
+static lfuse_status attempt(lfuse__bdevice *dev, void *of)
 {
+    lfuse__cl_probe *const p = of;
     static const cl_ulong words[2] = { 0x5a17c3e9d206b48f, 0x0123456789abcdef };
     cl_ulong found[2] = { 0 };
     uint64_t address[2] = { 0 };
+    cl_mem buffer;
     cl_int code;
-    cl_mem buffer = lfuse__cl.CreateBuffer(dev->context, CL_MEM_READ_WRITE, 4096, NULL, &code);
 
+    LFUSE__TRY(lfuse__cl_probe_make(dev, source, false, "lfuse_take", 2 * sizeof(cl_ulong), p));
+    buffer = lfuse__cl.CreateBuffer(dev->context, CL_MEM_READ_WRITE, 4096, NULL, &code);
     if (buffer == NULL) return lfuse__cl_error(code, "%s: clCreateBuffer", name_of(dev));
     for (int i = 0; i < 2 && code == CL_SUCCESS; i++) {
-        code = lfuse__cl.EnqueueWriteBuffer(a->queue, buffer, CL_TRUE, 0, sizeof *words, &words[i], 0, NULL, NULL);
-        if (code == CL_SUCCESS) code = take(a, buffer, &address[i]);
-        if (code == CL_SUCCESS) code = reach(a, &found[i]);
+        code = lfuse__cl.EnqueueWriteBuffer(p->queue, buffer, CL_TRUE, 0, sizeof *words, &words[i], 0, NULL, NULL);
+        if (code == CL_SUCCESS) code = take(p, buffer, &address[i]);
+        if (code == CL_SUCCESS) code = reach(p, &found[i]);
     }
-    if (code != CL_SUCCESS) lfuse__cl.Finish(a->queue); /* the driver does not know that a kernel reads the buffer */
+    if (code != CL_SUCCESS) lfuse__cl.Finish(p->queue); /* the driver does not know that a kernel reads the buffer */
     lfuse__cl.ReleaseMemObject(buffer);
     if (code != CL_SUCCESS) return lfuse__cl_error(code, "%s: reaching a buffer by its address", name_of(dev));
     if (memcmp(found, words, sizeof words) == 0 && address[0] == address[1]) return LFUSE_OK;
@@ -139,26 +108,16 @@ static bool wanted(const lfuse__bdevice *dev)
 lfuse_status lfuse__cl_probe_addresses(lfuse__bdevice *dev)
 {
     lfuse__cl_addresser *a;
-    lfuse__saved_error saved;
     lfuse_status status;
 
     if (!wanted(dev)) return LFUSE_OK;
     a = calloc(1, sizeof *a);
     if (a == NULL) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%zu bytes)", sizeof *a);
     pthread_mutex_init(&a->lock, NULL);
-    lfuse__error_save(&saved);
-    status = make(dev, a);
-    if (status == LFUSE_OK) status = attempt(dev, a);
-    if (status == LFUSE_OK) {
-        dev->addresser = a;
-        dev->device.facts.addresses = true;
-    } else {
-        lfuse__log(LFUSE_LOG_INFO, "lists by (slot, offset): %s", lfuse__error_message());
-        destroy(a);
-    }
-    if (status == LFUSE_ERR_MEMORY) return status;
-    lfuse__error_restore(&saved);
-    return LFUSE_OK;
+    status = lfuse__cl_try(dev, attempt, &a->probe, "lists by (slot, offset)", &dev->device.facts.addresses);
+    if (dev->device.facts.addresses) dev->addresser = a;
+    else destroy(a);
+    return status;
 }
 
 void lfuse__cl_addresser_destroy(lfuse__cl_addresser *a)
@@ -173,9 +132,9 @@ lfuse_status lfuse__cl_find_address(lfuse__bmem *m)
 
     if (a == NULL) return LFUSE_OK;
     pthread_mutex_lock(&a->lock);
-    code = take(a, m->buffer, &m->address);
+    code = take(&a->probe, m->buffer, &m->address);
     pthread_mutex_unlock(&a->lock);
     if (code == CL_SUCCESS) return LFUSE_OK;
-    return lfuse__cl_queue_error(m->dev, a->queue, code, "%s: asking a buffer of %llu bytes for its address",
+    return lfuse__cl_queue_error(m->dev, a->probe.queue, code, "%s: asking a buffer of %llu bytes for its address",
                                  name_of(m->dev), (unsigned long long)m->bytes);
 }

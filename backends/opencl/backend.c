@@ -204,10 +204,9 @@ static void close_device(lfuse__bdevice *dev)
 /* What only trials on the device tell. Takes the device, which is closed on failure. */
 static lfuse_status probe(lfuse__bdevice *made, lfuse__bdevice **dev)
 {
-    lfuse_status status;
+    lfuse_status status = lfuse__cl_probe_compiler(made);
 
-    lfuse__cl_probe_compiler(made);
-    status = lfuse__cl_probe_local_memory(made);
+    if (status == LFUSE_OK) status = lfuse__cl_probe_local_memory(made);
     if (status == LFUSE_OK) status = lfuse__cl_probe_addresses(made);
     if (status == LFUSE_OK) status = lfuse__cl_probe_tensor_maps(made);
     if (status) close_device(made);

@@ -6,7 +6,6 @@
 
 #include "backends/opencl/internal.h"
 #include "backends/opencl/ptx.h"
-#include "common/base/log.h"
 
 static const char *name_of(const lfuse__bdevice *dev)
 {
@@ -46,24 +45,26 @@ static bool compiles(lfuse__bdevice *dev, const char *source)
     "x[1] = c[0] + c[1] + c[2] + c[3];\n"
 #define PROBE(body) "__kernel void probe(__global float *x)\n{\n    float y;\n" body "    x[0] += y;\n}\n"
 
+static lfuse_status attempt_wgmma(lfuse__bdevice *dev, void *of)
+{
+    lfuse__bprogram *program;
+
+    (void)of;
+    LFUSE__TRY(lfuse__cl_program_load(dev, lfuse__cl_ptx_probe, strlen(lfuse__cl_ptx_probe), &program));
+    lfuse__cl_program_destroy(program);
+    return LFUSE_OK;
+}
+
 /* Whether the driver builds PTX for sm_90a, on devices that run it: no others of the maker do, older or newer. */
-static void probe_wgmma(lfuse__bdevice *dev)
+static lfuse_status probe_wgmma(lfuse__bdevice *dev)
 {
     enum { GENERATION = 90 };
     lfuse__facts *f = &dev->device.facts;
-    lfuse__bprogram *program;
-    lfuse__saved_error saved;
 
-    if (!f->tensor_cores || f->generation != GENERATION) return;
-    lfuse__error_save(&saved);
-    if (lfuse__cl_program_load(dev, lfuse__cl_ptx_probe, strlen(lfuse__cl_ptx_probe), &program) == LFUSE_OK) {
-        lfuse__cl_program_destroy(program);
-        f->wgmma = true;
-        f->dynamic_local_bytes = f->info.local_bytes;
-    } else {
-        lfuse__log(LFUSE_LOG_INFO, "no instructions of sm_90a: %s", lfuse__error_message());
-    }
-    lfuse__error_restore(&saved);
+    if (!f->tensor_cores || f->generation != GENERATION) return LFUSE_OK;
+    LFUSE__TRY(lfuse__cl_try(dev, attempt_wgmma, NULL, "no instructions of sm_90a", &f->wgmma));
+    if (f->wgmma) f->dynamic_local_bytes = f->info.local_bytes;
+    return LFUSE_OK;
 }
 
 /* Whether the driver's compiler has the instructions of tensor cores. Where it has those of 8 bits, it has all. */
@@ -80,18 +81,19 @@ static void probe_tensor_cores(lfuse__bdevice *dev)
  * NVIDIA's OpenCL has no sub-groups; shuffles are reached through inline PTX, which must never come before another
  * vendor's compiler (PoCL's ends the process); so are tensor cores.
  */
-void lfuse__cl_probe_compiler(lfuse__bdevice *dev)
+lfuse_status lfuse__cl_probe_compiler(lfuse__bdevice *dev)
 {
     lfuse__cl_device *d = &dev->device;
     size_t length = strlen(d->options);
 
-    if (!d->nvidia || d->facts.simd != 32) return;
+    if (!d->nvidia || d->facts.simd != 32) return LFUSE_OK;
     probe_tensor_cores(dev);
     d->facts.info.tf32 = d->facts.tensor_cores;
-    probe_wgmma(dev);
+    LFUSE__TRY(probe_wgmma(dev));
     if (d->facts.tensor_cores || compiles(dev, PROBE(SHUFFLE)))
         snprintf(d->options + length, sizeof d->options - length, " -DLFUSE_PTX=1%s%s",
                  d->facts.tensor_cores ? " -DLFUSE_TENSOR_CORES=1" : "", d->facts.wgmma ? " -DLFUSE_WGMMA=1" : "");
+    return LFUSE_OK;
 }
 
 lfuse_status lfuse__cl_program_key(lfuse__bdevice *dev, lfuse__strbuf *key)

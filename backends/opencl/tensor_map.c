@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "backends/opencl/internal.h"
-#include "common/base/log.h"
 
 enum {
     MAP_BYTES = LFUSE__TENSOR_MAP_WORDS * 8,
@@ -33,10 +32,7 @@ typedef struct kept_map {
 
 struct lfuse__cl_mapper {
     pthread_mutex_t lock; /* of all below */
-    cl_command_queue queue;
-    cl_program program;
-    cl_kernel make;
-    cl_mem cell;
+    lfuse__cl_probe probe; /* lfuse_map */
     kept_map kept[KEPT];
     unsigned made; /* so many in all; number i is kept[i % KEPT] */
 };
@@ -131,42 +127,13 @@ static const char *name_of(const lfuse__bdevice *dev)
 
 static void destroy(lfuse__cl_mapper *m)
 {
-    if (m->make != NULL) lfuse__cl.ReleaseKernel(m->make);
-    if (m->program != NULL) lfuse__cl.ReleaseProgram(m->program);
-    if (m->cell != NULL) lfuse__cl.ReleaseMemObject(m->cell);
-    if (m->queue != NULL) lfuse__cl.ReleaseCommandQueue(m->queue);
+    lfuse__cl_probe_destroy(&m->probe);
     pthread_mutex_destroy(&m->lock);
     free(m);
 }
 
-static lfuse_status prepare(lfuse__bdevice *dev, lfuse__cl_mapper *m)
-{
-    const size_t bytes = strlen(ptx);
-    const unsigned char *text = (const unsigned char *)ptx;
-    cl_int code;
-
-    m->queue = lfuse__cl.CreateCommandQueue(dev->context, dev->device.id, 0, &code);
-    if (m->queue == NULL) return lfuse__cl_error(code, "%s: clCreateCommandQueue", name_of(dev));
-    m->cell = lfuse__cl.CreateBuffer(dev->context, CL_MEM_READ_WRITE, CELL, NULL, &code);
-    if (m->cell == NULL) return lfuse__cl_error(code, "%s: clCreateBuffer", name_of(dev));
-    m->program = lfuse__cl.CreateProgramWithBinary(dev->context, 1, &dev->device.id, &bytes, &text, NULL, &code);
-    if (m->program == NULL) return lfuse__cl_error(code, "%s: clCreateProgramWithBinary", name_of(dev));
-    code = lfuse__cl.BuildProgram(m->program, 1, &dev->device.id, dev->device.options, NULL, NULL);
-    if (code != CL_SUCCESS) return lfuse__cl_error(code, "%s: clBuildProgram", name_of(dev));
-    m->make = lfuse__cl.CreateKernel(m->program, "lfuse_map", &code);
-    if (m->make == NULL) return lfuse__cl_error(code, "%s: clCreateKernel", name_of(dev));
-    return LFUSE_OK;
-}
-
-static cl_int run_one(const lfuse__cl_mapper *m, cl_kernel kernel)
-{
-    const size_t one = 1;
-
-    return lfuse__cl.EnqueueNDRangeKernel(m->queue, kernel, 1, NULL, &one, &one, 0, NULL, NULL);
-}
-
 /* With the lock held, or before anybody else knows of it. */
-static cl_int make(const lfuse__cl_mapper *m, const lfuse__tensor_boxes *of, uint64_t map[LFUSE__TENSOR_MAP_WORDS])
+static cl_int make(const lfuse__cl_probe *p, const lfuse__tensor_boxes *of, uint64_t map[LFUSE__TENSOR_MAP_WORDS])
 {
     enum { UNREAD = 16 /* bytes, between elements of an axis that a map does not have */ };
     uint64_t cell[LFUSE__TENSOR_MAP_WORDS + FIELDS] = { 0 }, *const fields = cell + LFUSE__TENSOR_MAP_WORDS;
@@ -180,12 +147,10 @@ static cl_int make(const lfuse__cl_mapper *m, const lfuse__tensor_boxes *of, uin
         if (i > 0) apart[i] = i < of->axes ? of->axis[i].apart : UNREAD;
     }
     fields[FIELDS - 2] = of->bytes, fields[FIELDS - 1] = of->axis[0].box * of->bytes;
-    code = lfuse__cl.EnqueueWriteBuffer(m->queue, m->cell, CL_TRUE, 0, sizeof cell, cell, 0, NULL, NULL);
-    if (code == CL_SUCCESS) code = lfuse__cl.SetKernelArg(m->make, 0, sizeof m->cell, &m->cell);
-    if (code == CL_SUCCESS) code = run_one(m, m->make);
-    if (code == CL_SUCCESS)
-        code = lfuse__cl.EnqueueReadBuffer(m->queue, m->cell, CL_TRUE, 0, MAP_BYTES, map, 0, NULL, NULL);
-    return code;
+    code = lfuse__cl.EnqueueWriteBuffer(p->queue, p->cell, CL_TRUE, 0, sizeof cell, cell, 0, NULL, NULL);
+    if (code == CL_SUCCESS) code = lfuse__cl.SetKernelArg(p->kernel, 0, sizeof p->cell, &p->cell);
+    if (code == CL_SUCCESS) code = lfuse__cl_probe_run(p, p->kernel, 1);
+    return code == CL_SUCCESS ? lfuse__cl_probe_read(p, 0, MAP_BYTES, map) : code;
 }
 
 /* ---- the trial ---- */
@@ -212,23 +177,24 @@ static bool is_box(const uint16_t *found)
     return true;
 }
 
-static cl_int copy_box(const lfuse__cl_mapper *m, const uint64_t *map, cl_mem to)
+static cl_int copy_box(const lfuse__cl_probe *p, const uint64_t *map, cl_mem to)
 {
     cl_int code;
-    cl_kernel kernel = lfuse__cl.CreateKernel(m->program, "lfuse_box", &code);
+    cl_kernel kernel = lfuse__cl.CreateKernel(p->program, "lfuse_box", &code);
 
     if (kernel == NULL) return code;
     code = lfuse__cl.SetKernelArg(kernel, 0, MAP_BYTES, map);
     if (code == CL_SUCCESS) code = lfuse__cl.SetKernelArg(kernel, 1, sizeof to, &to);
-    if (code == CL_SUCCESS) code = run_one(m, kernel);
-    if (code == CL_SUCCESS) code = lfuse__cl.Finish(m->queue);
+    if (code == CL_SUCCESS) code = lfuse__cl_probe_run(p, kernel, 1);
+    if (code == CL_SUCCESS) code = lfuse__cl.Finish(p->queue);
     lfuse__cl.ReleaseKernel(kernel);
     return code;
 }
 
 /* Whether maps that the kernel makes copy what they should, and are kept for other addresses rightly. */
-static lfuse_status attempt(lfuse__bdevice *dev, lfuse__cl_mapper *m)
+static lfuse_status attempt(lfuse__bdevice *dev, void *with)
 {
+    lfuse__cl_probe *const p = with;
     lfuse__tensor_boxes of = { .bytes = 2, .axes = OF_TRIAL,
                                .axis = { { .extent = LINE, .box = BOX_BYTES / 2 }, { LINES, APART, BOX_LINES },
                                          { MATRICES, MATRIX_APART, 1 } } };
@@ -239,16 +205,17 @@ static lfuse_status attempt(lfuse__bdevice *dev, lfuse__cl_mapper *m)
 
     for (int i = 0; i < PLACE / 2; i++) from[i] = (uint16_t)i;
     memset(found, 0, sizeof found);
+    LFUSE__TRY(lfuse__cl_probe_make(dev, ptx, true, "lfuse_map", CELL, p));
     LFUSE__TRY(lfuse__cl_alloc(dev, LFUSE__ALLOC_DEVICE, PLACE, &mem));
-    code = lfuse__cl.EnqueueWriteBuffer(m->queue, mem->buffer, CL_TRUE, 0, sizeof from, from, 0, NULL, NULL);
+    code = lfuse__cl.EnqueueWriteBuffer(p->queue, mem->buffer, CL_TRUE, 0, sizeof from, from, 0, NULL, NULL);
     of.address = mem->address + PLACE;
-    if (code == CL_SUCCESS) code = make(m, &of, other);
+    if (code == CL_SUCCESS) code = make(p, &of, other);
     of.address = mem->address;
-    if (code == CL_SUCCESS) code = make(m, &of, map);
+    if (code == CL_SUCCESS) code = make(p, &of, map);
     if (code == CL_SUCCESS && differ_in_address_alone(map, other, of.address, of.address + PLACE)) {
-        code = copy_box(m, map, mem->buffer);
+        code = copy_box(p, map, mem->buffer);
         if (code == CL_SUCCESS)
-            code = lfuse__cl.EnqueueReadBuffer(m->queue, mem->buffer, CL_TRUE, 0, sizeof found, found, 0, NULL, NULL);
+            code = lfuse__cl.EnqueueReadBuffer(p->queue, mem->buffer, CL_TRUE, 0, sizeof found, found, 0, NULL, NULL);
     }
     lfuse__cl_free(mem);
     if (code != CL_SUCCESS) return lfuse__cl_error(code, "%s: making a tensor map", name_of(dev));
@@ -260,27 +227,22 @@ static lfuse_status attempt(lfuse__bdevice *dev, lfuse__cl_mapper *m)
 lfuse_status lfuse__cl_probe_tensor_maps(lfuse__bdevice *dev)
 {
     lfuse__cl_mapper *m;
-    lfuse__saved_error saved;
     lfuse_status status;
+    bool works;
 
     if (!dev->device.facts.wgmma || dev->addresser == NULL) return LFUSE_OK;
     m = calloc(1, sizeof *m);
     if (m == NULL) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%zu bytes)", sizeof *m);
     pthread_mutex_init(&m->lock, NULL);
-    lfuse__error_save(&saved);
-    status = prepare(dev, m);
-    if (status == LFUSE_OK) status = attempt(dev, m);
-    if (status == LFUSE_OK) {
+    status = lfuse__cl_try(dev, attempt, &m->probe, "no tensor maps", &works);
+    if (works) {
         dev->mapper = m;
         dev->device.facts.tensor_map = lfuse__cl_tensor_map;
         dev->device.facts.maps_of = dev;
     } else {
-        lfuse__log(LFUSE_LOG_INFO, "no tensor maps: %s", lfuse__error_message());
         destroy(m);
     }
-    if (status == LFUSE_ERR_MEMORY) return status;
-    lfuse__error_restore(&saved);
-    return LFUSE_OK;
+    return status;
 }
 
 void lfuse__cl_mapper_destroy(lfuse__cl_mapper *m)
@@ -352,7 +314,7 @@ lfuse_status lfuse__cl_tensor_map(lfuse__bdevice *dev, const lfuse__tensor_boxes
     if (kept == NULL) {
         kept_map *fresh = &m->kept[m->made % KEPT];
         uint64_t found[LFUSE__TENSOR_MAP_WORDS];
-        code = make(m, of, found);
+        code = make(&m->probe, of, found);
         if (code == CL_SUCCESS) {
             fresh->of = *of;
             memcpy(fresh->map, found, MAP_BYTES);
@@ -363,7 +325,7 @@ lfuse_status lfuse__cl_tensor_map(lfuse__bdevice *dev, const lfuse__tensor_boxes
     if (kept != NULL) memcpy(map, kept->map, MAP_BYTES);
     pthread_mutex_unlock(&m->lock);
     if (code != CL_SUCCESS)
-        return lfuse__cl_queue_error(dev, m->queue, code, "%s: making a tensor map of %u axes, lines of %llu",
+        return lfuse__cl_queue_error(dev, m->probe.queue, code, "%s: making a tensor map of %u axes, lines of %llu",
                                      name_of(dev), of->axes, (unsigned long long)of->axis[0].extent);
     map[0] = of->address;
     *made = true;
