@@ -100,8 +100,9 @@ lfuse_status gemm_problem_parse(const char *text, gemm_problem *p)
     const double each = fmax((double)p->m * (double)p->n, fmax((double)p->m * (double)p->k,
                                                                (double)p->k * (double)p->n));
     if (!taken || each * (double)gemm_problem_count(p) > most_elements)
-        return lfuse__error(LFUSE_ERR_INVALID, "%s: expected gemm:<m>x<n>x<k>[:TYPE][:to=TYPE][:tf32|f32x3|bf16x6]"
-                            "[:nt|tn|tt][:b<count>|frozen][:gelu|gelu_tanh]", text);
+        return lfuse__error(LFUSE_ERR_INVALID, "%s: expected gemm:<m>x<n>x<k>[:TYPE][:to=TYPE][:tf32%s]"
+                            "[:nt|tn|tt][:b<count>|frozen][:gelu|gelu_tanh]", text,
+                            lfuse__precisions_that_split("|").text);
     if (p->type == LFUSE_TYPE_NONE) p->type = LFUSE_F32;
     /* Few sums of numbers of 8 bits fit into 8 bits. */
     if (p->to == LFUSE_TYPE_NONE) p->to = lfuse_type_size(p->type) == 1 ? LFUSE_F32 : p->type;

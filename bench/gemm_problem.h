@@ -3,8 +3,8 @@
  * The problems of suite gemm: gemm:<m>x<n>x<k>, with suffixes in any order: the type; whether the operands are stored
  * transposed (nt: the right one, tn: the left one, tt: both); b<count>: so many products of one shape in one batch;
  * to=TYPE: that of the result and the bias, which of e4m3 and e5m2 is f32 otherwise; tf32: f32 operands rounded to it,
- * where the device has that; f32x3, bf16x6: f32 operands that may be split so; frozen: the right operand
- * is (lfuse_frozen), not of a batch; gelu, gelu_tanh: that is the activation of the epilogue, and not relu.
+ * where the device has that; a precision, such as f32x3: f32 operands that may be split so; frozen: the right
+ * operand is (lfuse_frozen), not of a batch; gelu, gelu_tanh: that is the activation of the epilogue, and not relu.
  */
 #ifndef BENCH_GEMM_PROBLEM_H
 #define BENCH_GEMM_PROBLEM_H

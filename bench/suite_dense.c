@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * dense:L<layers>:H<width>:B<batch>[:TYPE|f32x3|bf16x6]: a dense network, layers of linear, bias and relu; f32x3,
- * bf16x6: of f32, by plans that may split the operands of products so.
+ * dense:L<layers>:H<width>:B<batch>[:TYPE|PRECISION]: a dense network, layers of linear, bias and relu. A
+ * precision, such as f32x3, is one by which plans may split the f32 operands of products.
  *   unfused  three launches a layer: product, bias, relu
  *   fused    what the planner makes of it, launched step by step
  *   replay   the same as one native graph, or as a recorded list of launches where the device has none
  *   native   fused with the library's own kernels, where the device has them
  *   strassen1, strassen2   fused, each product by so many levels of Strassen's algorithm
  *   auto     so many as the planner takes for the fastest, up to two
- *   vendor   bare calls of the vendor's library, by the backend's own means; in f32 for f32x3 and bf16x6
+ *   vendor   bare calls of the vendor's library, by the backend's own means; in f32 where others may split
  * All sides run the fastest of their algorithms, timed once when they are made. f16 and bf16 are what tensors hold:
  * products are summed in f32. What declines the type or the sizes is left out with its own words.
  */
@@ -45,8 +45,8 @@ static lfuse_status parse(const char *problem, dense *p)
         if (!strcmp(type, lfuse_type_name((lfuse_type)t))) p->type = (lfuse_type)t;
     if (fields < 3 || fields > 4 || p->layers < 1 || p->layers > MOST_LAYERS || width < 1 || batch < 1 ||
         p->type == LFUSE_TYPE_NONE)
-        return lfuse__error(LFUSE_ERR_INVALID, "%s: expected dense:L<1-%d>:H<width>:B<batch>[:TYPE|f32x3|bf16x6]",
-                            problem, MOST_LAYERS);
+        return lfuse__error(LFUSE_ERR_INVALID, "%s: expected dense:L<1-%d>:H<width>:B<batch>[:TYPE%s]", problem,
+                            MOST_LAYERS, lfuse__precisions_that_split("|").text);
     return LFUSE_OK;
 }
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * gemm:<m>x<n>x<k>[:TYPE][:to=TYPE][:tf32|f32x3|bf16x6][:nt|tn|tt][:b<count>|frozen][:gelu|gelu_tanh]: the product of a
- * matrix [m, k] and one [k, n], both of which change from run to run, or the first one alone (frozen); with a result of
- * another type; of f32 rounded to tf32, or that may be split (f32x3, bf16x6); stored transposed where there is a t; or
- * a batch of so many.
+ * gemm:<m>x<n>x<k>[:TYPE][:to=TYPE][:tf32|PRECISION][:nt|tn|tt][:b<count>|frozen][:gelu|gelu_tanh]: the product of
+ * a matrix [m, k] and one [k, n], both of which change from run to run, or the first one alone (frozen); with a result
+ * of another type; of f32 rounded to tf32, or that may be split (a precision, such as f32x3); stored transposed where
+ * there is a t; or a batch of so many.
  *   plan         what the planner makes of it, its algorithms timed once
  *   native       the same with the library's own kernels, where the device has them
  *   vendor-plan  the same with the vendor's library, where there is one
- *   vendor       bare calls of that library (not in f64, and in f32 for f32x3 and bf16x6): the fastest algorithm that
+ *   vendor       bare calls of that library (not in f64, and in f32 where others may split): the fastest algorithm that
  *                its heuristic lists
  *   openblas     the system's OpenBLAS on the host, where there is one; on CPUs, f32 and f64; of a batch, call by call
  *   strassen1, strassen2  of squares: by so many levels of Strassen's algorithm

@@ -7,7 +7,7 @@
  *                                       blocks of layernorm, attention by products and softmax, residual, layernorm,
  *                                       linear, gelu, linear, residual (bench/step_block.c); mean square
  *   train:layer:H<width>:B<batch>       of one layer the gradients of weights and bias, and their steps
- * each with the suffix :f32x3 or :bf16x6 by plans that may split the operands of products so.
+ * each by plans that may split the operands of products where it has a precision for suffix, such as :f32x3.
  * Variants:
  *   unfused   a kernel for each function and product, launched step by step
  *   fused     what the planner makes of it, launched step by step
@@ -127,8 +127,8 @@ static lfuse_status parse(const char *problem, train *p)
     } else if (!parse_chain(words, p) && !parse_transformer(words, p))
         return lfuse__error(LFUSE_ERR_INVALID, "%s: expected train:L<1-%d>:H<width>:B<batch>, train:layer:H<width>:"
                             "B<batch>, train:digits or train:transformer:D<width>:H<heads>:L<1-%d>:T<tokens>:B<batch>, "
-                            "each with :f32x3, :bf16x6 or neither",
-                            problem, BENCH_STEP_LAYERS, BENCH_MOST_BLOCKS);
+                            "each alone or with one of %s",
+                            problem, BENCH_STEP_LAYERS, BENCH_MOST_BLOCKS, lfuse__precisions_that_split(" :").text + 1);
     if (p->kind == TRAIN_TRANSFORMER) count_blocks(p);
     else count_chain(p);
     return LFUSE_OK;

@@ -110,9 +110,8 @@ static void find_lanes(int capability, int *f32, int *f64, int *split)
 }
 
 /*
- * What is reached of clocks times widths: by an H200, 51 of 66.9 TFLOP/s and 4.27 of 4.92 TB/s; of split operands 200,
- * for which tensor cores multiply three times, and 117 where they do so six times. Clocks are in kHz, memory gives data
- * twice in a cycle; drivers that do not tell give 0.
+ * What is reached of clocks times widths: by an H200, 51 of 66.9 TFLOP/s and 4.27 of 4.92 TB/s; of operands that are
+ * split for F32X3, 200. Clocks are in kHz, memory gives data twice in a cycle; drivers that do not tell give 0.
  */
 static void state_rates(const numbers *n, lfuse__facts *f)
 {
@@ -122,8 +121,7 @@ static void state_rates(const numbers *n, lfuse__facts *f)
     find_lanes(n->major * 10 + n->minor, &f32, &f64, &split);
     f->product_rate = product * f32;
     f->product_rate64 = product * f64;
-    f->product_rate_split[LFUSE_PRECISION_F32X3] = product * split;
-    f->product_rate_split[LFUSE_PRECISION_BF16X6] = product * split * 117 / 200;
+    for (int i = 0; i < LFUSE__PRECISIONS; i++) f->product_rate_split[i] = product * split * lfuse__precisions[i].rate;
     f->copy_rate = copy * n->memory_clock * n->memory_bits;
 }
 

@@ -36,6 +36,9 @@ DEFAULT = (
     + ["train:layer:H1024:B64", "train:digits", "train:transformer:D256:H4:L2:T128:B16"]
 )
 
+# A precision that splits operands into words: their type, or that of the product, and how many products of words.
+SPLIT = r"b?f\d+x\d"
+
 
 class Unknown(Exception):
     """The text is no problem of these suites."""
@@ -50,7 +53,7 @@ class Problem:
     function: str = ""
     turns: str = "nn"  # of a product: t where an operand is stored transposed
     batch: int = 0  # of products; 0: no batch axis
-    precision: str = ""  # tf32, or f32x3 or bf16x6, which are f32 to the peers: they split no operands
+    precision: str = ""  # tf32, or one that splits, which is f32 to the peers: they split no operands
     activation: str = "relu"  # of a product's epilogue; gelu: by erf, gelu_tanh
     members: list = field(default_factory=list)  # elements of each tensor of a list
 
@@ -119,8 +122,8 @@ def gpt2_small():
 
 
 def parse_gemm(text):
-    """gemm:<m>x<n>x<k> and, in any order: the type, tf32, f32x3 or bf16x6, nt, tn or tt, b<count>, gelu or gelu_tanh,
-    and frozen."""
+    """gemm:<m>x<n>x<k> and, in any order: the type, tf32 or a precision that splits, nt, tn or tt, b<count>, gelu
+    or gelu_tanh, and frozen."""
     problem = Problem(text, "gemm")
     for word in text.split(":")[1:]:
         if match := re.fullmatch(r"(\d+)x(\d+)x(\d+)", word):
@@ -131,7 +134,7 @@ def parse_gemm(text):
             problem.batch = int(word[1:])
         elif word in SIZES:
             problem.type = word
-        elif word in ("tf32", "f32x3", "bf16x6"):
+        elif re.fullmatch("tf32|" + SPLIT, word):
             problem.precision = word
         elif word in ("gelu", "gelu_tanh"):
             problem.activation = word
@@ -149,7 +152,7 @@ def parse_train(text):
     forms = {"chain": r"train:L(\d+):H(\d+):B(\d+)", "layer": r"train:layer:H(\d+):B(\d+)", "digits": "train:digits",
              "transformer": r"train:transformer:D(\d+):H(\d+):L(\d+):T(\d+):B(\d+)"}
     for function, form in forms.items():
-        if match := re.fullmatch(form, text.removesuffix(":f32x3").removesuffix(":bf16x6")):
+        if match := re.fullmatch(form + f"(?::{SPLIT})?", text):
             return Problem(text, "train", sizes=tuple(int(x) for x in match.groups()), function=function)
     raise Unknown(f"{text}: no training step of the peers")
 
@@ -161,7 +164,7 @@ def parse(text):
         return parse_gemm(text)
     if text.startswith("train:"):
         return parse_train(text)
-    if match := re.fullmatch(r"dense:L(\d+):H(\d+):B(\d+)(?::f32x3|:bf16x6|" + kind + ")", text):
+    if match := re.fullmatch(r"dense:L(\d+):H(\d+):B(\d+)" + f"(?::{SPLIT}|{kind})", text):
         return Problem(text, "dense", match[4] or "f32", tuple(int(match[i]) for i in (1, 2, 3)))
     if match := re.fullmatch(r"stack:(\d+)x(\d+)x(\d+)", text):
         return Problem(text, "stack", "f32", tuple(int(match[i]) for i in (1, 2, 3)))

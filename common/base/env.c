@@ -19,7 +19,7 @@
     X(WISDOM, 1, "the file of choices that were measured: 0 (none), or its path (default: wisdom in the cache's "      \
       "folder)")                                                                                                       \
     X(PROVIDER, 0, "who computes matrix products: native, vendor (default: by lfuse(7)'s rule)")                       \
-    X(PRECISION, 0, "how products of f32 may be computed: f32 (the default), f32x3, bf16x6 (split, by tensor cores)")  \
+    X(PRECISION, 0, "how products of f32 may be computed: f32 (the default), f32x3 and others (split: lfuse(7))")      \
     X(STRASSEN, 0, "matrix products by Strassen's algorithm: off (the default), auto, 1, 2 (levels)")                  \
     X(SYNC, 0, "1: wait after every launch, so that an error names its step")                                          \
     X(ADDRESSES, 0, "OpenCL drivers that are asked whether plain addresses work: never, nvidia (the default), all")    \

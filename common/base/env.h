@@ -22,7 +22,7 @@ typedef struct lfuse__env {
     const char *effort;    /* LFUSE_EFFORT: estimate, measure */
     const char *wisdom;    /* LFUSE_WISDOM: 0 (none), or the file of measured choices */
     const char *provider;  /* LFUSE_PROVIDER: native, vendor */
-    const char *precision; /* LFUSE_PRECISION: f32, f32x3, bf16x6 */
+    const char *precision; /* LFUSE_PRECISION: f32, or one that splits (precision.h) */
     const char *strassen;  /* LFUSE_STRASSEN: off, auto, 1, 2 */
     bool sync;             /* LFUSE_SYNC: every launch is waited for, so that an error names its step */
     lfuse__addresses_word addresses;

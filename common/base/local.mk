@@ -12,7 +12,7 @@ libfuse_core_la_SOURCES += \
 	%reldir%/library.c %reldir%/library.h \
 	%reldir%/log.c %reldir%/log.h \
 	%reldir%/names.c \
-	%reldir%/precision.c %reldir%/precision.h \
+	%reldir%/precision.c %reldir%/precision.def %reldir%/precision.h \
 	%reldir%/real.c %reldir%/real.h \
 	%reldir%/strbuf.c %reldir%/strbuf.h
 libfuse_core_la_SOURCES += %reldir%/half.h %reldir%/philox.h %reldir%/power.c %reldir%/power.h %reldir%/whole.h

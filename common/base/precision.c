@@ -4,13 +4,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#define LFUSE__PRECISION(name, ...)                                                                                    \
+    _Static_assert((int)LFUSE_PRECISION_##name == LFUSE__PRECISION_ROW_##name, "rows have the order of numbers");
+#include "common/base/precision.def"
+
 const lfuse__precision lfuse__precisions[LFUSE__PRECISIONS] = {
-    [LFUSE_PRECISION_FULL] = { "f32", "matmul", false, false },
-    [LFUSE_PRECISION_TF32] = { "tf32", "matmul_tf32", true, false },
-    [LFUSE_PRECISION_F16] = { "f16", "matmul", false, false },
-    [LFUSE_PRECISION_BF16] = { "bf16", "matmul", false, false },
-    [LFUSE_PRECISION_F32X3] = { "f32x3", "matmul_f32x3", true, true },
-    [LFUSE_PRECISION_BF16X6] = { "bf16x6", "matmul_bf16x6", true, true },
+#define LFUSE__PRECISION(name, ...) { __VA_ARGS__ },
+#include "common/base/precision.def"
 };
 
 bool lfuse__precision_find(const char *word, lfuse_precision *precision)
@@ -23,17 +23,14 @@ bool lfuse__precision_find(const char *word, lfuse_precision *precision)
     return false;
 }
 
-lfuse__precision_words lfuse__precisions_of_plans(void)
+lfuse__precision_words lfuse__precisions_that_split(const char *before)
 {
     lfuse__precision_words words = { "" };
-    int last = LFUSE__PRECISIONS - 1;
+    size_t length = 0;
 
-    while (!lfuse__is_of_plans(last)) last--;
-    for (int i = 0; i <= last; i++) {
-        const size_t length = strlen(words.text);
-        if (!lfuse__is_of_plans(i)) continue;
-        snprintf(words.text + length, sizeof words.text - length, "%s%s", !length ? "" : i == last ? " or " : ", ",
-                 lfuse__precisions[i].word);
-    }
+    for (int i = 0; i < LFUSE__PRECISIONS && length < sizeof words.text; i++)
+        if (lfuse__may_split((lfuse_precision)i))
+            length += (size_t)snprintf(words.text + length, sizeof words.text - length, "%s%s", before,
+                                       lfuse__precisions[i].word);
     return words;
 }

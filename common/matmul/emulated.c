@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What solvers of emulated products share: the emulations, the launch that splits operands, and sizes. */
+/* What solvers of emulated products share: the launch that splits operands, and sizes. */
 #include "common/base/error.h"
 #include "common/matmul/emulated.h"
 #include "common/matmul/provider.h"
@@ -15,34 +15,12 @@ enum {
     SPLITTERS = 512                /* work-items of a group that splits */
 };
 
-/* ---- the emulations ---- */
-
-/*
- * "Recovering single precision accuracy from Tensor Cores", Ootomo and Yokota, 2022. The product of low words is of the
- * size of what sums round away.
- */
-const lfuse__emulation lfuse__emulation_f16x3 = {
-    .precision = LFUSE_PRECISION_F32X3, .word = "f16", .words = 2, .largest = 13, .least_k = 256,
-    .products = 3, .product = {{1, 0}, {0, 1}, {0, 0}},
-};
-
-/*
- * Three words have the 24 bits of f32, and its exponents: scaling is for elements whose last word would be below the
- * smallest numbers. However large a row of the other operand is, no sum of rows that have been scaled overflows. The
- * three products that are left out are together at most 2^-24 of |a| |b|, as one rounding to f32 is, and on average
- * much less: with nine nothing would be seen of them behind the roundings of sums, for half as much work again.
- */
-const lfuse__emulation lfuse__emulation_bf16x6 = {
-    .precision = LFUSE_PRECISION_BF16X6, .word = "bf16", .words = 3, .largest = -32, .rises = true, .least_k = 256,
-    .products = 6, .product = {{2, 0}, {1, 1}, {0, 2}, {1, 0}, {0, 1}, {0, 0}},
-};
-
-static const lfuse__emulation *const emulations[] = {&lfuse__emulation_f16x3, &lfuse__emulation_bf16x6};
-
 const lfuse__emulation *lfuse__emulation_of(lfuse_precision precision)
 {
-    for (size_t i = 0; i < sizeof emulations / sizeof *emulations; i++)
-        if (emulations[i]->precision == precision) return emulations[i];
+    for (int i = 0; lfuse__solvers[i]; i++) {
+        const lfuse__emulation *e = lfuse__solvers[i]->emulation;
+        if (e && e->precision == precision) return e;
+    }
     return NULL;
 }
 

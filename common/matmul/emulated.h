@@ -3,8 +3,8 @@
  * Emulated products: of f32, from several products of narrower words, in two launches. text/gemm_split_words.k splits
  * both operands into words in the workspace, and a kernel of the solver multiplies words. The words of an operand that
  * is frozen are kept: a launch of its own splits it before the first run, and runs split the other one alone.
- * emulated.c has what does not depend on the instructions that multiply words, and the table of emulations: another one
- * is a precision (common/base/precision.h), a row there, and rows of solvers.
+ * emulated.c has what does not depend on the instructions that multiply words. An emulation is a file, f32x3.c for
+ * example, which ends with LFUSE__EMULATED and is permitted by a precision (common/base/precision.h).
  */
 #ifndef COMMON_MATMUL_EMULATED_H
 #define COMMON_MATMUL_EMULATED_H
@@ -13,7 +13,7 @@
 
 enum {
     LFUSE__EMULATED_FACTOR = 4,   /* bytes of the factor of a row of A, or a column of B */
-    LFUSE__EMULATED_PRODUCTS = 6, /* of words, at most */
+    LFUSE__EMULATED_PRODUCTS = 9, /* of words, at most: of three words by three */
     LFUSE__EMULATED_WORD = 2      /* bytes of a word */
 };
 
@@ -37,7 +37,6 @@ typedef struct lfuse__emulation {
     struct { int a, b; } product[LFUSE__EMULATED_PRODUCTS];
 } lfuse__emulation;
 
-extern const lfuse__emulation lfuse__emulation_f16x3, lfuse__emulation_bf16x6;
 /* Returns the emulation that the precision permits; NULL: none. */
 const lfuse__emulation *lfuse__emulation_of(lfuse_precision precision);
 
@@ -83,5 +82,47 @@ bool lfuse__emulated_cost(const lfuse__product_class *p, const lfuse__facts *fac
                           lfuse__cut *c);
 lfuse_status lfuse__emulated_pack(const lfuse__kernel_class *c, const lfuse__facts *facts, const lfuse__geometry *g,
                                    lfuse__packed *packed);
+
+/*
+ * What multiplies words: by wgmma (emulated_wgmma.c), and by mma.sync (emulated_mma.c), whose solvers pay where there
+ * is no wgmma.
+ */
+extern const lfuse__tile_source lfuse__emulated_source;
+void lfuse__emulated_put_part(const void *t, int part, int indent);
+void lfuse__emulated_put_mma(const lfuse__tiles *t, const char *name);
+bool lfuse__emulated_mma_runs_on(const lfuse__facts *facts);
+bool lfuse__emulated_mma_pays(const lfuse__facts *facts);
+const char *lfuse__emulated_mma_declines(const lfuse__facts *facts, const lfuse__matmul_desc *desc);
+
+/* The fields that are the same in all solvers of emulated products. */
+#define LFUSE__EMULATED_SOLVER(emulation_)                                                                             \
+    .emulation = (emulation_), .serves = lfuse__emulated_serves, .suits = lfuse__emulated_suits,                       \
+    .cost = lfuse__emulated_cost, .phases = LFUSE__FRONT_PHASES, .workspace = lfuse__front_workspace,                  \
+    .kept = lfuse__front_kept
+/*
+ * Defines the solvers of an emulation, lfuse__<name>_wgmma and lfuse__<name>_mma, by its tables of tile shapes, in
+ * which alone they differ from those of others.
+ */
+#define LFUSE__EMULATED(name_, emulation_, wgmma_shapes, mma_shapes)                                                   \
+    static const lfuse__tile_traits wgmma_traits = {                                                                   \
+        LFUSE__PIPELINE_TILE, LFUSE__SHAPES(wgmma_shapes), .bytes = LFUSE__EMULATED_WORD,                              \
+        .multiplies = lfuse__emulated_declines, .put_part = lfuse__emulated_put_part,                                  \
+        .sums_columns = lfuse__pipeline_sums_columns, .put_addend = lfuse__pipeline_put_addend,                        \
+    };                                                                                                                 \
+    static const lfuse__tile_traits mma_traits = {                                                                     \
+        LFUSE__SHAPES(mma_shapes), .tensor_cores = true, .bytes = LFUSE__EMULATED_WORD, .blocks = true,                \
+        .local = lfuse__mma_local, .put_corner = lfuse__mma_put_corner, .put_place = lfuse__mma_put_place,             \
+        .put_kernel = lfuse__emulated_put_mma,                                                                         \
+    };                                                                                                                 \
+    const lfuse__solver lfuse__##name_##_wgmma = {                                                                     \
+        LFUSE__PIPELINE(&lfuse__emulated_source, &wgmma_traits), LFUSE__EMULATED_SOLVER(emulation_),                   \
+        .name = #name_ "_wgmma",                                                                                       \
+    };                                                                                                                 \
+    const lfuse__solver lfuse__##name_##_mma = {                                                                       \
+        LFUSE__EMULATED_SOLVER(emulation_), .name = #name_ "_mma", .tile = &mma_traits,                                \
+        .runs_on = lfuse__emulated_mma_runs_on, .pays = lfuse__emulated_mma_pays,                                      \
+        .declines = lfuse__emulated_mma_declines, .candidate = lfuse__tile_candidate,                                  \
+        .is_compiled_ahead = lfuse__tile_is_compiled_ahead, .emit = lfuse__tiles_emit, .pack = lfuse__emulated_pack,   \
+    }
 
 #endif

@@ -52,49 +52,14 @@ static void put_products(const lfuse__tiles *t, int indent)
     }
 }
 
-static void put_part(const void *context, int part, int indent)
+void lfuse__emulated_put_part(const void *context, int part, int indent)
 {
     if (part == LFUSE__PART_MULTIPLY) put_products(context, indent);
     else put_text(context, part, indent);
     if (part == LFUSE__PART_FINISH) lfuse__emulated_put_unscaled(context, 0, indent);
 }
 
-/* ---- the solvers ---- */
-
-static const lfuse__tile_source split = {
-    .batches = true, .columns = true, .product = LFUSE__FRONT_PRODUCT, .put_part = put_part,
+const lfuse__tile_source lfuse__emulated_source = {
+    .batches = true, .columns = true, .product = LFUSE__FRONT_PRODUCT, .put_part = lfuse__emulated_put_part,
     .put_other = lfuse__emulated_put_split, .pack = lfuse__emulated_pack,
 };
-
-/* Fitted to times on an H200. The narrow tile waits for the cache behind the units: it is for what has few tiles. */
-static const lfuse__tile_shape f16x3_shapes[] = {
-    {128, 128, LFUSE__WGMMA_DEPTH, 2, 32, 1, 2, 1, 300, 600},
-    {128, 64, LFUSE__WGMMA_DEPTH, 2, 16, 1, 3, 1, 300, 400},
-    {64, 128, 16, 2, 32, 1, 2, 2, 300, 470},
-};
-
-/* The first and the last one are fitted to times on an H100. Three words leave room for two stages. */
-static const lfuse__tile_shape bf16x6_shapes[] = {
-    {128, 128, LFUSE__WGMMA_DEPTH, 2, 32, 1, 1, 1, 150, 320},
-    {128, 64, LFUSE__WGMMA_DEPTH, 2, 16, 1, 1, 1, 150, 215},
-    {64, 128, 16, 2, 32, 1, 1, 2, 150, 260},
-};
-
-/* A solver of one emulation differs from those of others in its shapes alone. */
-#define TRAITS(table)                                                                                                  \
-    {                                                                                                                  \
-        LFUSE__PIPELINE_TILE, LFUSE__SHAPES(table), .bytes = LFUSE__EMULATED_WORD,                                     \
-        .multiplies = lfuse__emulated_declines, .put_part = put_part,                                                  \
-        .sums_columns = lfuse__pipeline_sums_columns, .put_addend = lfuse__pipeline_put_addend,                        \
-    }
-#define SOLVER(text, traits, row)                                                                                      \
-    {                                                                                                                  \
-        LFUSE__PIPELINE(&split, &traits), .name = text, .emulation = &row, .serves = lfuse__emulated_serves,           \
-        .suits = lfuse__emulated_suits, .cost = lfuse__emulated_cost, .phases = LFUSE__FRONT_PHASES,                   \
-        .workspace = lfuse__front_workspace, .kept = lfuse__front_kept,                                                \
-    }
-
-static const lfuse__tile_traits f16x3_traits = TRAITS(f16x3_shapes), bf16x6_traits = TRAITS(bf16x6_shapes);
-
-const lfuse__solver lfuse__f32x3_wgmma = SOLVER("f32x3_wgmma", f16x3_traits, lfuse__emulation_f16x3);
-const lfuse__solver lfuse__bf16x6_wgmma = SOLVER("bf16x6_wgmma", bf16x6_traits, lfuse__emulation_bf16x6);

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 libfuse_core_la_SOURCES += \
+	%reldir%/bf16x6.c \
 	%reldir%/check.c \
 	%reldir%/choose.c \
 	%reldir%/column_sums.c \
@@ -13,6 +14,7 @@ libfuse_core_la_SOURCES += \
 	%reldir%/emulated_mma.c \
 	%reldir%/emulated_wgmma.c \
 	%reldir%/epilogue.c \
+	%reldir%/f32x3.c \
 	%reldir%/fp8.c \
 	%reldir%/fp8.h \
 	%reldir%/front.c \

@@ -25,8 +25,7 @@
  *               | "(lines " list stores ")"
  *               | "(grouped " factor " x " factor stores ")"                       `acc` as above, of each member
  *     made      = [ " (left " expr ")" ] [ " (right " expr ")" ]    what its operands are made of
- *     how       = " in tf32" | " in f32x3" | " in bf16x6" | " of " type " in f32"  operands rounded, split, or narrower
- *                                                                  than their sums
+ *     how       = " in " precision | " of " type " in f32"          operands rounded or split; narrower than their sums
  *     list      = name | "(" factor " x " factor ")"                               what nobody binds: products
  *     factor    = ( list | place ) [ "^T" ]
  *     loop      = { size " x " } size | "1"

@@ -80,7 +80,8 @@ static lfuse_precision precision_by_environment(const char *text)
 
     if (!text || !*text || (lfuse__precision_find(text, &precision) && lfuse__is_of_plans((int)precision)))
         return precision;
-    lfuse__log(LFUSE_LOG_WARN, "LFUSE_PRECISION takes %s, not \"%s\"", lfuse__precisions_of_plans().text, text);
+    lfuse__log(LFUSE_LOG_WARN, "LFUSE_PRECISION takes f32%s, not \"%s\"", lfuse__precisions_that_split(", ").text,
+               text);
     return LFUSE_PRECISION_FULL;
 }
 
@@ -97,8 +98,8 @@ static lfuse_status check(const lfuse_plan_options *o)
     LFUSE__TRY(check_choice("provider", (int)o->provider, LFUSE_PROVIDER_VENDOR));
     LFUSE__TRY(check_choice("strassen", (int)o->strassen, LFUSE_STRASSEN_TWO));
     if (!lfuse__is_of_plans((int)o->precision))
-        return lfuse__error(LFUSE_ERR_INVALID, "precision %d is none of a plan's, which has %s; lfuse_matmul_as takes "
-                            "the others", (int)o->precision, lfuse__precisions_of_plans().text);
+        return lfuse__error(LFUSE_ERR_INVALID, "precision %d is none of a plan's, which has f32%s; lfuse_matmul_as "
+                            "takes the others", (int)o->precision, lfuse__precisions_that_split(", ").text);
     if (o->disable & ~all_passes())
         return lfuse__error(LFUSE_ERR_INVALID, "disable 0x%x names passes that are none (0x%x are)", o->disable,
                             all_passes());

@@ -94,7 +94,7 @@ LFUSE_API lfuse_value lfuse_member_rank(lfuse_value list);
 LFUSE_API lfuse_value lfuse_member_matmul(lfuse_value a, int transpose_a, lfuse_value b, int transpose_b);
 /**
  * The same with types and precision as lfuse_matmul_as has them: f16 and bf16 operands with f32 results, operands of
- * two types, one triple of types for all members. F32X3 and BF16X6 are FULL here: lists of f32 are multiplied in
+ * two types, one triple of types for all members. Those that split are FULL here: lists of f32 are multiplied in
  * f32, as split operands would take a workspace for all members. ERR_UNSUPPORTED: LFUSE_PRECISION_TF32, which lists
  * do not have.
  */

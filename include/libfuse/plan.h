@@ -110,7 +110,7 @@ typedef enum lfuse_provider {
  * Matrix products by Strassen's algorithm: seven products of half the size for eight, once or twice over. What it is,
  * when it pays and what it costs in accuracy: lfuse(7). Both operands f32, f64, f16 or bf16 (the last two where
  * somebody multiplies them into f32, as CLBlast does not), not e4m3 or e5m2; with a result of that type or of f32; no
- * batches, not tf32, and where operands may be split (f32x3, bf16x6) not with k below 256 in the small products; others
+ * batches, not tf32, and where operands may be split (as in f32x3) not with k below 256 in the small products; others
  * stay as they are, and the plan's text says why. Also by the environment: LFUSE_STRASSEN=off, auto, 1, 2.
  *
  * The error is bounded by norms alone: with L levels no element of A B, with inner extent k, is off by more than
@@ -145,10 +145,10 @@ typedef struct lfuse_plan_options {
     lfuse_provider provider;   /**< of matrix products */
     lfuse_strassen strassen;   /**< fewer multiplications, a weaker bound */
     /**
-     * LFUSE_PRECISION_F32X3, LFUSE_PRECISION_BF16X6: what is said of it in types.h holds for all products of f32 whose
-     * own precision is FULL. LFUSE_PRECISION_FULL (0): LFUSE_PRECISION of the environment (f32, f32x3, bf16x6), else
-     * products have their own. Any other is ERR_INVALID. With LFUSE_PROVIDER_VENDOR, and in products of lists, f32 is
-     * f32.
+     * One that splits operands, such as LFUSE_PRECISION_F32X3: what is said of it in types.h holds for all products of
+     * f32 whose own precision is FULL. LFUSE_PRECISION_FULL (0): LFUSE_PRECISION of the environment (f32, f32x3 and so
+     * on), else products have their own. Any other is ERR_INVALID. With LFUSE_PROVIDER_VENDOR, and in products of
+     * lists, f32 is f32.
      */
     lfuse_precision precision;
 } lfuse_plan_options;

@@ -2,6 +2,7 @@
 /* Which tiles a product gets; check_launches.c has what launches are told, check_devices (tiles.c) the results. */
 #include "common/base/error.h"
 #include "common/kernels/families.h"
+#include "common/matmul/emulated.h"
 #include "common/matmul/problem.h"
 #include "common/matmul/provider.h"
 #include "common/matmul/tile.h"
@@ -478,6 +479,25 @@ TEST(split_operands_where_they_pay)
         ck_assert(lfuse__matmul_candidate_parse("128x128x16:8x16:1:0:2", &named));
         OK(choose_named(&facts, extents, &named, &c));
         ck_assert_ptr_eq(c.product.solver, &lfuse__f32x3_mma);
+    }
+}
+
+/* Precisions that split, and those alone, have an emulation, which several solvers are named after. */
+TEST(emulations)
+{
+    for (int i = 0; i < LFUSE__PRECISIONS; i++) {
+        const lfuse__emulation *e = lfuse__emulation_of((lfuse_precision)i);
+        const char *word = lfuse__precisions[i].word;
+        int solvers = 0;
+        ck_assert_int_eq(e != NULL, lfuse__may_split((lfuse_precision)i));
+        if (!e) continue;
+        for (int n = 0; lfuse__solvers[n]; n++)
+            solvers += lfuse__solvers[n]->emulation == e && !strncmp(lfuse__solvers[n]->name, word, strlen(word));
+        ck_assert_int_ge(solvers, 2);
+        for (int n = 0; n < e->products; n++) {
+            ck_assert(e->product[n].a < e->words && e->product[n].b < e->words);
+            ck_assert_int_eq(n == e->products - 1, !e->product[n].a && !e->product[n].b); /* the largest one is last */
+        }
     }
 }
 
