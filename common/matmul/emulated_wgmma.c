@@ -36,14 +36,13 @@ static void put_products(const lfuse__tiles *t, int indent)
 {
     const lfuse__product_class *p = t->p;
     const lfuse__emulation *e = p->solver->emulation;
-    const lfuse__expr shape = lfuse__expression("%s_%d", e->word, p->columns);
 
     for (int i = 0; i < e->products; i++) {
         const lfuse__parameter own[] = {
             {"PART_SOURCES", .number = 0}, {"PART_COPY", .number = 0}, {"PART_MULTIPLIERS", .number = 0},
             {"PART_PRODUCT", .number = 1}, {"PART_PROMOTE", .number = 0}, {"PART_FACTORS", .number = 0},
             {"PROMOTED", .number = p->depth < PROMOTED ? PROMOTED / p->depth : 1},
-            {"SHAPE", .word = shape.text}, {"FIRST", .number = i == 0},
+            {"WORD", .word = e->word}, {"FIRST", .number = i == 0},
             {"OF_A", .number = lfuse__emulated_word_at(p, LFUSE__PRODUCT_A, e->product[i].a) / UNIT},
             {"OF_B", .number = lfuse__emulated_word_at(p, LFUSE__PRODUCT_B, e->product[i].b) / UNIT}, {NULL},
         };

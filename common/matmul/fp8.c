@@ -10,7 +10,7 @@ static int width(const lfuse__product_class *p)
 {
     const int widest = lfuse__mma_is_small(p) ? WIDEST_OF_SMALL : WIDEST;
 
-    return p->columns < widest ? p->columns : widest;
+    return p->columns / (int)lfuse__ceil_div(p->columns, widest);
 }
 
 lfuse__expr lfuse__fp8_types(const lfuse__tiles *t)
@@ -23,12 +23,13 @@ void lfuse__fp8_put_part(const void *context, int part, int indent)
 {
     const lfuse__tiles *t = context;
     const lfuse__product_class *p = t->p;
-    const lfuse__expr shape = lfuse__expression("%s_%d", lfuse__fp8_types(t).text, width(p));
+    const lfuse__expr types = lfuse__fp8_types(t);
     const int parts = p->columns / width(p), sums = p->item_rows * p->item_columns, partial = sums / parts;
     const lfuse__parameter own[] = {
         {"PART_MULTIPLIERS", .number = part == LFUSE__PART_MULTIPLIERS},
         {"PART_MULTIPLY", .number = part == LFUSE__PART_MULTIPLY},
-        {"PART_PROMOTE", .number = part == LFUSE__PART_PROMOTE}, {"SHAPE", .word = shape.text},
+        {"PART_PROMOTE", .number = part == LFUSE__PART_PROMOTE}, {"TYPES", .word = types.text},
+        {"WIDTH", .number = width(p)},
         {"PARTS", .number = parts}, {"PARTIAL", .number = partial}, {"FIRST", .number = sums - partial},
         {"STEP", .number = LFUSE__MMA_STEP_BYTES / 16}, {"NEXT_PART", .number = width(p) * p->depth / 16}, {NULL},
     };

@@ -38,13 +38,14 @@ bool lfuse__pipeline_is_pingpong(const lfuse__product_class *p)
     return !lfuse__mma_is_small(p) && lfuse__tiles_threads(p) == LFUSE__WARPGROUP;
 }
 
-/* Returns the vectors of a work-item that go through the epilogue together. */
+/* Returns the vectors of a work-item that go through the epilogue together: a power of 2, by which a row is cut up. */
 static int vectors_of(const lfuse__product_class *p)
 {
     const int of_row = p->columns * TEAM_ROWS / TEAM / lfuse__tiles_vector(p);
-    const int most = lfuse__mma_is_small(p) ? FEW_VECTORS : MOST_VECTORS;
+    int most = lfuse__mma_is_small(p) ? FEW_VECTORS : MOST_VECTORS;
 
-    return of_row < most ? of_row : most;
+    while (of_row % most) most /= 2;
+    return most;
 }
 
 int lfuse__pipeline_local(const lfuse__product_class *p)

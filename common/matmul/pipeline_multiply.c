@@ -8,12 +8,11 @@ void lfuse__pipeline_put_multiply(const void *context, int part, int indent)
 {
     const lfuse__tiles *t = context;
     const lfuse__product_class *p = t->p;
-    const lfuse__expr shape = lfuse__expression("%s_%d", lfuse__mma_word(t, LFUSE__PRODUCT_A), p->columns);
     const int half = p->depth * lfuse__mma_bytes(p) / LFUSE__MMA_STEP_BYTES / 2;
     const lfuse__parameter own[] = {
         {"NEXT_BLOCK", .number = LFUSE__WGMMA_ROWS * p->depth * lfuse__mma_bytes(p) / 16},
         {"HALF_STEPS", .number = half}, {"BEHIND", .number = part == LFUSE__PART_MULTIPLY_REST ? half : 0},
-        {"SHAPE", .word = shape.text}, {"BLOCKS", .number = p->item_rows / 2}, {NULL},
+        {"BLOCKS", .number = p->item_rows / 2}, {NULL},
     };
 
     if (part == LFUSE__PART_MULTIPLY || part == LFUSE__PART_MULTIPLY_REST)

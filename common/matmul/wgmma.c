@@ -49,8 +49,6 @@ static void put_kernel(const lfuse__tiles *t, const char *name)
     const lfuse__product_class *p = t->p;
     const lfuse__expr descriptor_a = lfuse__wgmma_descriptor(p, LFUSE__PRODUCT_A);
     const lfuse__expr descriptor_b = lfuse__wgmma_descriptor(p, LFUSE__PRODUCT_B);
-    const lfuse__expr shape =
-        lfuse__expression("%s_%d", lfuse__memory_word(t->t.k->operands[LFUSE__PRODUCT_A].type), p->columns);
     static const lfuse__text_place places[] = {
         {"MULTIPLIERS", lfuse__fp8_put_part, LFUSE__PART_MULTIPLIERS},
         {"MULTIPLY", lfuse__fp8_put_part, LFUSE__PART_MULTIPLY}, {"PROMOTE", lfuse__fp8_put_part, LFUSE__PART_PROMOTE},
@@ -61,7 +59,6 @@ static void put_kernel(const lfuse__tiles *t, const char *name)
         {"RUNNING", .number = p->solver->tile->spare_stages && !lfuse__mma_is_small(p)},
         {"EIGHT_BITS", .number = lfuse__mma_bytes(p) == 1},
         {"BYTES", .number = lfuse__mma_local(p) * 4},
-        {"SHAPE", .word = shape.text},
         {"GROUP_A", .number = LFUSE__WGMMA_ROWS * p->depth * lfuse__mma_bytes(p)},
         {"DESCRIPTOR_A", .word = descriptor_a.text}, {"DESCRIPTOR_B", .word = descriptor_b.text}, {NULL},
     };
