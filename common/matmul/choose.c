@@ -162,47 +162,24 @@ static bool has_workspace(const lfuse__product_class *p)
     return p->split || p->solver->phases > 1;
 }
 
-/* What candidates are found among. */
-typedef struct among {
-    bool whole;    /* those without a workspace */
-    bool ahead;    /* those that a plan has compiled which does not know the sizes */
-    bool unsuited; /* those too that the extents do not suit */
-} among;
-
-/* Sets *p to the candidate that takes least, and returns its estimated time; below 0: there is none. */
-static double find_among(const lfuse__facts *facts, const int64_t *extents, const lfuse__kernel_class *c,
-                         const among *all, lfuse__product_class *p)
+/*
+ * Sets *p to the candidate that takes least, and returns its estimated time; below 0: there is none. `whole`: of those
+ * without a workspace; `ahead`: of those that a plan has compiled which does not know the sizes.
+ */
+static double find(const lfuse__facts *facts, const int64_t *extents, const lfuse__kernel_class *c, bool whole,
+                   bool ahead, lfuse__product_class *p)
 {
     walk w = walk_all(facts, extents, extents, c);
     double best = -1;
     lfuse__cut found;
 
     while (next(&w)) {
-        if (all->unsuited ? !lfuse__solver_pays(w.tried.solver, facts) : !suits(&w)) continue;
-        if ((all->ahead && !is_compiled_ahead(&w)) || (all->whole && has_workspace(&w.tried))) continue;
+        if (!suits(&w) || (ahead && !is_compiled_ahead(&w)) || (whole && has_workspace(&w.tried))) continue;
         if (!cut(&w, &found) || (best >= 0 && found.time >= best)) continue;
         best = found.time;
         *p = w.tried;
     }
     return best;
-}
-
-static double find(const lfuse__facts *facts, const int64_t *extents, const lfuse__kernel_class *c, bool whole,
-                   bool ahead, lfuse__product_class *p)
-{
-    return find_among(facts, extents, c, &(among){.whole = whole, .ahead = ahead}, p);
-}
-
-/*
- * The same of extents that suit no candidate: a product that computes operands has been taken for faster at the bounds
- * of its sizes, and between them lines may be no whole chunks.
- */
-static double find_unsuited(const lfuse__facts *facts, const lfuse__matmul_problem *problem, const int64_t *extents,
-                            lfuse__kernel_class *c)
-{
-    const among all = {.whole = problem->low_memory, .ahead = problem->unsized, .unsuited = true};
-
-    return find_among(facts, extents, c, &all, &c->product);
 }
 
 /* Sets *c to a class of the described product that finds candidates; it has no body. */
@@ -317,36 +294,37 @@ static bool epilogue_pays(const lfuse__facts *facts, const int64_t *extents, boo
 }
 
 /*
- * Whether a product that computes operands is estimated to be faster than kernels that store these, and a product of
- * what they store, whoever computes it: such a product reads its operands at the rate of memory at best. Of an operand
- * that stays with its sources in the cache behind the units, nothing is gained: with B of f32 that is converted to f16,
- * an H100 took 1.14 to 1.28 times as long for 64 and 128 x 1024 x 1024, 64 x 1024 x 4096 and 128 x 2048 x 2048.
+ * Whether a product that computes operand `side` is estimated to be faster than a kernel that stores it, and a product
+ * of what this stores, whoever computes it: such a product reads its operands at the rate of memory at best. Of an
+ * operand that stays with its sources in the cache behind the units, nothing is gained: with B of f32 that is converted
+ * to f16, an H100 took 1.14 to 1.28 times as long for 64 and 128 x 1024 x 1024, 64 x 1024 x 4096 and 128 x 2048 x 2048.
  */
-static bool prologue_pays_at(const lfuse__facts *facts, const lfuse__matmul_desc *desc, const lfuse__matmul_sizes *s)
+static bool prologue_pays_at(const lfuse__facts *facts, const lfuse__matmul_desc *desc, int side,
+                             const lfuse__matmul_sizes *s)
 {
     const lfuse__tiles_costs costs = lfuse__costs_of(facts).tiles;
     const int64_t extents[LFUSE__PRODUCT_EXTENTS] = {s->m, s->n, s->k, 1};
     const double elements[] = {(double)s->m * (double)s->k, (double)s->k * (double)s->n};
     const double rate = costs.bytes * (double)lfuse__units(facts);
+    const double bytes[] = {(double)lfuse__type_bytes(desc->types[0]), (double)lfuse__type_bytes(desc->types[1])};
+    const double moved = elements[side] * (desc->prologue_bytes[side] + bytes[side]);
     lfuse__matmul_desc stored = *desc;
     lfuse__kernel_class with, without;
-    double passes = 0, read = 0, plain;
+    double read = 0, plain;
 
-    stored.prologue = false;
+    if (moved <= (double)facts->info.cache_bytes) return false;
+    stored.prologue_bytes[side] = 0;
+    stored.prologue = stored.prologue_bytes[1 - side] > 0;
     class_of(desc, &with);
     class_of(&stored, &without);
-    for (int i = LFUSE__PRODUCT_A; i <= LFUSE__PRODUCT_B; i++) {
-        const double bytes = elements[i] * (double)lfuse__type_bytes(desc->types[i]);
-        const double moved = elements[i] * desc->prologue_bytes[i] + bytes;
-        read += bytes;
-        if (!with.product.prologue[i]) continue;
-        if (moved <= (double)facts->info.cache_bytes) return false;
-        passes += costs.start + moved / rate;
-    }
-    plain = lfuse__vendor.runs_on(facts) ? vendors_time(facts, extents, false, &without)
-                                         : find(facts, extents, &without, false, false, &without.product);
+    for (int i = LFUSE__PRODUCT_A; i <= LFUSE__PRODUCT_B; i++)
+        read += elements[i] * (without.product.prologue[i] ? desc->prologue_bytes[i] : bytes[i]);
+    plain = !stored.prologue && lfuse__vendor.runs_on(facts)
+                ? vendors_time(facts, extents, false, &without)
+                : find(facts, extents, &without, false, false, &without.product);
     const double time = find(facts, extents, &with, false, false, &with.product);
-    return time >= 0 && plain >= 0 && time * SURE < passes + fmax(plain, costs.start + read / rate);
+    return time >= 0 && plain >= 0 &&
+           time * SURE < costs.start + moved / rate + fmax(plain, costs.start + read / rate);
 }
 
 /* Whether tiles of some solver compute operands of the product. */
@@ -359,14 +337,26 @@ static bool has_computing_tiles(const lfuse__facts *facts, const lfuse__matmul_d
     return false;
 }
 
-bool lfuse__matmul_prologue_pays(const lfuse__facts *facts, const lfuse__matmul_desc *desc)
+/*
+ * Whether the lines of both operands are as long at all runs. Else some may be no whole chunks, of which such tiles
+ * would compute every element by itself.
+ */
+static bool has_known_lines(const lfuse__matmul_desc *desc)
 {
     const lfuse__matmul_sizes *low = &desc->low, *high = &desc->high;
 
-    if (!has_computing_tiles(facts, desc) || low->m < 1 || low->n < 1 || low->k < 1 || high->m > INT32_MAX ||
-        high->n > INT32_MAX || high->k > INT32_MAX)
+    return (desc->transposed[0] ? low->m == high->m : low->k == high->k) &&
+           (desc->transposed[1] ? low->k == high->k : low->n == high->n);
+}
+
+bool lfuse__matmul_prologue_pays(const lfuse__facts *facts, const lfuse__matmul_desc *desc, int side)
+{
+    const lfuse__matmul_sizes *low = &desc->low, *high = &desc->high;
+
+    if (!has_known_lines(desc) || !has_computing_tiles(facts, desc) || low->m < 1 || low->n < 1 || low->k < 1 ||
+        high->m > INT32_MAX || high->n > INT32_MAX || high->k > INT32_MAX)
         return false;
-    return prologue_pays_at(facts, desc, low) && prologue_pays_at(facts, desc, high);
+    return prologue_pays_at(facts, desc, side, low) && prologue_pays_at(facts, desc, side, high);
 }
 
 /* Whether the vendor's product, where there is one, is taken for faster; e: the extents, each 1 at least. */
@@ -394,8 +384,7 @@ static lfuse_status choose_cheapest(const lfuse__facts *facts, const lfuse__matm
         return lfuse__error(LFUSE_ERR_UNSUPPORTED, "another product of %s is taken for faster on %s",
                             lfuse__memory_word(c->product.sum), facts->arch);
     if (c->product.column_sums) LFUSE__TRY(find_summed(facts, e, p->unsized, c));
-    else if (find(facts, e, c, false, p->unsized, &c->product) < 0 && find_unsuited(facts, p, e, c) < 0)
-        return nobody(facts, e, c);
+    else if (find(facts, e, c, false, p->unsized, &c->product) < 0) return nobody(facts, e, c);
     if (p->low_memory) find(facts, e, c, true, p->unsized, &c->product);
     return LFUSE_OK;
 }

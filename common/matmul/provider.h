@@ -23,7 +23,7 @@ bool lfuse__vendor_is_faster(const lfuse__facts *facts, lfuse_type type, lfuse_p
 double lfuse__matmul_estimate(const lfuse__facts *facts, const lfuse__matmul_desc *desc);
 
 /* choose.c: what lfuse__matmul_advice calls prologue_pays. */
-bool lfuse__matmul_prologue_pays(const lfuse__facts *facts, const lfuse__matmul_desc *desc);
+bool lfuse__matmul_prologue_pays(const lfuse__facts *facts, const lfuse__matmul_desc *desc, int side);
 
 /* Returns whether a solver computes the product from split operands on the device. */
 bool lfuse__matmul_splits(const lfuse__facts *facts, const lfuse__matmul_desc *desc);

@@ -106,10 +106,11 @@ typedef struct lfuse__matmul_advice {
      */
     lfuse__computes (*provider)(const lfuse__facts *facts, const lfuse__matmul_desc *desc);
     /*
-     * Whether a product that computes A or B where it reads it, of which prologue_bytes are not 0, is faster for all
-     * sizes within the bounds than a product behind a kernel that stores the operand.
+     * Whether a product that computes operand `side` where it reads it, of which prologue_bytes are not 0, is faster
+     * for all sizes within the bounds than a product behind a kernel that stores this operand. The other operand is
+     * computed by both of them where its prologue_bytes are not 0.
      */
-    bool (*prologue_pays)(const lfuse__facts *facts, const lfuse__matmul_desc *desc);
+    bool (*prologue_pays)(const lfuse__facts *facts, const lfuse__matmul_desc *desc, int side);
     /*
      * How many levels of Strassen's algorithm are worth it for the lower bounds of the sizes, at most 2; 0 where less
      * than 2 % is won. *gain: the time without by the time with so many; where 0 levels are returned, the best that any

@@ -130,61 +130,77 @@ static int bytes_of(const lfuse__draft *d, int32_t region)
     return bytes;
 }
 
+/* What an operand is computed by. */
+typedef struct computed {
+    int32_t region; /* -1: it lies in memory */
+    double work;
+    bool tiles; /* it is worth the library's own kernels whatever the vendor's library is */
+} computed;
+
+static computed computed_of(const lfuse__draft *d, int32_t matmul, int i);
+
+static void describe(const lfuse__draft *d, int i, const computed *c, lfuse__matmul_desc *desc)
+{
+    desc->prologue_work[i] = (int)c->work;
+    desc->prologue_bytes[i] = bytes_of(d, c->region);
+    desc->prologue |= desc->prologue_bytes[i] > 0;
+}
+
 /*
  * Whether it costs less to compute operand i in tiles, of which several may compute the same element, than to store it;
- * and the product is no layer that may share a launch with others.
+ * and the product is no layer that may share a launch with others. The right operand is asked for beside the left one
+ * as it is then, computed or not.
  */
-static bool pays_in_tiles(const lfuse__draft *d, int32_t matmul, int i, int32_t region, double work)
+static bool pays_in_tiles(const lfuse__draft *d, int32_t matmul, int i, const computed *c)
 {
     const bool layer = !i && most(d, lfuse__draft_node(d, matmul)->shape[0]) <= LFUSE__NETWORK_ROWS_MOST;
+    const computed left = i ? computed_of(d, matmul, 0) : (computed){ .region = -1 };
     lfuse__matmul_desc desc;
 
     if (layer && another_product_follows(d, matmul)) return false;
     lfuse__draft_describe(d, matmul, &desc);
-    desc.prologue = true;
-    desc.prologue_work[i] = (int)work;
-    desc.prologue_bytes[i] = bytes_of(d, region);
-    return desc.prologue_bytes[i] && d->advice->prologue_pays(d->facts, &desc);
+    if (left.region >= 0) describe(d, 0, &left, &desc);
+    describe(d, i, c, &desc);
+    return desc.prologue_bytes[i] && d->advice->prologue_pays(d->facts, &desc, i);
 }
 
-/* The prologue, whoever computes the product. *tiles: it is worth its own kernels whatever the vendor's library is. */
-static int32_t region_of(const lfuse__draft *d, int32_t matmul, int i, bool *tiles)
+/* The prologue, whoever computes the product. */
+static computed computed_of(const lfuse__draft *d, int32_t matmul, int i)
 {
+    const computed none = { .region = -1 };
     lfuse__view walk, other;
-    int32_t base, region;
-    double work;
+    int32_t base;
+    computed c;
 
-    *tiles = false;
-    if (!plain(d, matmul)) return -1;
+    if (!plain(d, matmul)) return none;
     base = lfuse__draft_operand(d, matmul, i, &walk);
-    region = d->nodes[base].region;
-    if (region < 0 || d->nodes[base].reads != 1 || d->nodes[base].cut ||
+    c.region = d->nodes[base].region;
+    if (c.region < 0 || d->nodes[base].reads != 1 || d->nodes[base].cut ||
         d->nodes[base].prepared != d->nodes[matmul].prepared ||
         lfuse__draft_operand(d, matmul, 1 - i, &other) == base || !whole(d, base, &walk))
-        return -1;
-    work = work_of(d, region, base);
-    if (work < 0) return -1;
-    *tiles = pays_in_tiles(d, matmul, i, region, work);
-    return *tiles || light(d, matmul, i, work) ? region : -1;
+        return none;
+    c.work = work_of(d, c.region, base);
+    if (c.work < 0) return none;
+    c.tiles = pays_in_tiles(d, matmul, i, &c);
+    return c.tiles || light(d, matmul, i, c.work) ? c : none;
 }
 
 bool lfuse__prologue_pays(const lfuse__draft *d, int32_t matmul)
 {
     const lfuse__node *n = lfuse__draft_node(d, matmul);
-    bool tiles;
     int i;
 
     if (n->list || n->rank != 2) return false;
-    for (i = 0; i < 2; i++)
-        if (region_of(d, matmul, i, &tiles) >= 0 && (tiles || most(d, n->shape[1 - i]) <= SKINNY)) return true;
+    for (i = 0; i < 2; i++) {
+        const computed c = computed_of(d, matmul, i);
+        if (c.region >= 0 && (c.tiles || most(d, n->shape[1 - i]) <= SKINNY)) return true;
+    }
     return false;
 }
 
 int32_t lfuse__prologue(const lfuse__draft *d, int32_t matmul, int i)
 {
-    bool tiles;
-
-    return lfuse__draft_native(d, matmul) ? region_of(d, matmul, i, &tiles) : -1;
+    return lfuse__draft_native(d, matmul) ? computed_of(d, matmul, i).region : -1;
 }
 
 bool lfuse__prologue_cut(lfuse__draft *d, int32_t matmul)

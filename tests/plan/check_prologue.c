@@ -239,8 +239,42 @@ TEST(converted_if_never_cached)
 {
     const lfuse_size k = lfuse_size_var(g, "k", 8, H);
     by_tensor_cores();
+    lfuse_output(g, "y", lfuse_matmul(lfuse_transpose(lfuse_input(g, "x", F16(k, 64))), f16_of("w", k, H)));
+    rig_expect("(pointwise k x 4096 (t0 (f16 w))) (gemm 64 x 4096 x k acc)");
+}
+
+/* Lines that may be no whole chunks at some run are computed in tiles element by element: others are not. */
+TEST(lines_of_any_length)
+{
+    const lfuse_size k = lfuse_size_var(g, "k", H / 2, H);
+    by_tensor_cores();
+    rig_facts.info.cache_bytes = 20 << 20;
     lfuse_output(g, "y", lfuse_matmul(lfuse_input(g, "x", F16(64, k)), f16_of("w", k, H)));
     rig_expect("(pointwise k x 4096 (t0 (f16 w))) (gemm 64 x 4096 x k acc)");
+}
+
+TEST(lines_of_one_length)
+{
+    const lfuse_size k = lfuse_size_var(g, "k", H / 2, H);
+    by_tensor_cores();
+    rig_facts.info.cache_bytes = 20 << 20;
+    lfuse_output(g, "y", lfuse_matmul(lfuse_transpose(lfuse_input(g, "x", F16(k, 64))), f16_of("w", k, H)));
+    rig_expect("(gemm 64 x 4096 x k (right (f16 w)) acc)");
+}
+
+/* The right operand is computed where that pays beside the left one as it is, not where it would by itself. */
+TEST(both)
+{
+    enum { M = 72, N = 5688, K = 64 };
+    const lfuse_value y = lfuse_exp(lfuse_input(g, "w", F32(K, N)));
+    by_tensor_cores();
+    rig_facts.info.cache_bytes = 4096;
+    lfuse_output(g, "y", lfuse_matmul(lfuse_input(g, "x", F16(M, K)), lfuse_cast(y, LFUSE_F16)));
+    rig_expect("(gemm 72 x 5688 x 64 (right (f16 (exp w))) acc)");
+    lfuse_output(g, "z", lfuse_matmul(lfuse_cast(lfuse_exp(lfuse_input(g, "u", F32(M, K))), LFUSE_F16),
+                                      lfuse_cast(lfuse_exp(lfuse_input(g, "v", F32(K, N))), LFUSE_F16)));
+    rig_make(0);
+    ck_assert_msg(strstr(text.data, "(gemm 72 x 5688 x 64 (left (f16 (exp u))) acc)"), "%s", text.data);
 }
 
 /* What does not fit beside the epilogue keeps its kernel. */
