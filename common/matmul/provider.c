@@ -164,6 +164,13 @@ bool lfuse__matmul_splits(const lfuse__facts *facts, const lfuse__matmul_desc *d
     return false;
 }
 
+bool lfuse__matmul_keeps(const lfuse__facts *facts, const lfuse__matmul_desc *desc)
+{
+    for (int i = 0; lfuse__solvers[i]; i++)
+        if (lfuse__solvers[i]->kept && lfuse__solver_takes(lfuse__solvers[i], facts, desc)) return true;
+    return false;
+}
+
 /*
  * Returns NULL where a solver with candidates takes the product; else why the last of them declines, whether it runs on
  * the device or not.

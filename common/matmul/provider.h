@@ -27,6 +27,8 @@ bool lfuse__matmul_prologue_pays(const lfuse__facts *facts, const lfuse__matmul_
 
 /* Returns whether a solver computes the product from split operands on the device. */
 bool lfuse__matmul_splits(const lfuse__facts *facts, const lfuse__matmul_desc *desc);
+/* Returns whether a solver that computes the product on the device keeps what it makes of a frozen operand. */
+bool lfuse__matmul_keeps(const lfuse__facts *facts, const lfuse__matmul_desc *desc);
 
 /* What the planner is told; lfuse__plan_make is given it. */
 extern const lfuse__matmul_advice lfuse__products_advice;

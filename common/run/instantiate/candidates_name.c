@@ -10,6 +10,7 @@
 
 #include "common/base/half.h"
 #include "common/base/hash.h"
+#include "common/matmul/provider.h"
 #include "common/run/bind/bind.h"
 #include "common/run/instantiate/candidates.h"
 #include "common/run/instantiate/loop.h"
@@ -91,10 +92,15 @@ static int epilogue_number(const lfuse__product *p)
     return numbers[p->epilogue] + (p->inputs[LFUSE__INPUT_BIAS] > 0);
 }
 
-/* Whether solvers of such products keep what they make of a frozen operand, so that others are the fastest then. */
-static bool keeps(const lfuse__product *p)
+/* Whether a solver of such products keeps what it makes of a frozen operand, so that others are the fastest then. */
+static bool keeps(const lfuse_instance *in, const lfuse__step *s)
 {
-    return lfuse__may_split(p->precision) || lfuse__is_narrow(p->type);
+    const lfuse__product *p = &s->product;
+    const lfuse__matmul_desc desc = { .types = { s->operands[0].type, s->operands[1].type }, .result = p->type,
+                                      .precision = p->precision, .batched = s->rank > 2,
+                                      .prologue = p->prologue[0] || p->prologue[1] };
+
+    return (p->frozen[0] || p->frozen[1]) && lfuse__matmul_keeps(in->facts, &desc);
 }
 
 static void add_step(writer *w, const lfuse__step *s)
@@ -118,7 +124,7 @@ static void add_step(writer *w, const lfuse__step *s)
         if (s->product.inputs[i]) lfuse__strbuf_format(&w->text, " takes %d", i);
     if (s->product.wide || s->product.precision)
         lfuse__strbuf_format(&w->text, " %d %d", s->product.wide, (int)s->product.precision);
-    if (keeps(&s->product) && (s->product.frozen[0] || s->product.frozen[1]))
+    if (keeps(w->in, s))
         lfuse__strbuf_format(&w->text, " frozen %d %d", s->product.frozen[0], s->product.frozen[1]);
 }
 
