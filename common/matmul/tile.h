@@ -54,7 +54,8 @@ typedef struct lfuse__tiles lfuse__tiles; /* a kernel's text being written: belo
  *              many
  *   wait       cycles of a k-tile that pass beside its products where nobody else has any to do, on Hopper
  *   rate       products a cycle of a full unit, on Hopper
- * Those of other devices follow from the shape: model_of() of tile_cost.c.
+ * Those of other devices follow from the shape: model_of() of tile_cost.c. tests/matmul/check_rows.c has what kernels
+ * on tensor cores take for granted of a shape.
  */
 typedef struct lfuse__tile_shape {
     int rows, columns, depth, item_rows, item_columns, slices, prefetch;
