@@ -27,13 +27,14 @@ static const lfuse__costs table[] = {
       * of tiles for products of 64 cubed, 0.92 for those of 1024 cubed, and 0.96 to 0.99 for those of 256 and 512
       * cubed; tiles are ahead at 128 cubed. (On an H100 the library takes 1.17 for those of 64 cubed.)
       *
-      * In tf32 an H100 takes 340 to 350 us for 4096 cubed, however operands are stored, and 13.8 us for 1024 cubed with
-      * relu. The start that the latter makes is reduced by a third, as nobody has measured smaller products.
+      * In tf32 an H100 takes 340 to 350 us for 4096 cubed, 535 us where neither operand lies along k, and 1000 to
+      * 1130 us where lines are no whole numbers of 16 bytes; and 13.8 us for 1024 cubed with relu. The start that the
+      * latter makes is reduced by a third, as nobody has measured smaller products.
       */
      .provider = {.ranges = {{512, 8192, 1 << 30}, {33, INT64_MAX, 1 << 28}, {2, 8192, 1 << 29},
                              {2, INT64_MAX, 1 << 28}, {0, INT64_MAX, 1 << 12}},
                   .always = 1 << 28, .batch_full = 1 << 26, .batch_small = 1 << 18, .batch_large = 1 << 29,
-                  .tf32 = 870, .tf32_start = 9500},
+                  .tf32 = 870, .tf32_across = 555, .tf32_odd = 280, .tf32_start = 9500},
      /*
       * With the epilogue of AdamW, 41 simple operations, an H100 takes 0.35 us for each element of a work-item where a
       * group is alone on its unit. Of 1024 x 1024 x 64 whose matrices come from memory it takes 12.4 us in tiles of

@@ -57,6 +57,8 @@ typedef struct lfuse__provider_costs {
     double batch_small; /* in such a batch, products of at most so many are the library's */
     double batch_large; /* and so are products of so many or more */
     double tf32;        /* multiply-adds of a compute unit in a cycle, in its products in tf32; 0: not known */
+    double tf32_across; /* the same where lines of neither operand run along k */
+    double tf32_odd;    /* the same where lines of an operand, or of D, are no whole numbers of 16 bytes */
     double tf32_start;  /* cycles that such a product takes in addition */
 } lfuse__provider_costs;
 

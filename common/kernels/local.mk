@@ -73,6 +73,7 @@ kernel_texts = \
 	%reldir%/text/gemm_pack.k \
 	%reldir%/text/gemm_pack_f16.k \
 	%reldir%/text/gemm_pack_fp8.k \
+	%reldir%/text/gemm_pack_tf32.k \
 	%reldir%/text/gemm_packed.k \
 	%reldir%/text/gemm_pipeline.k \
 	%reldir%/text/gemm_pipeline_end.k \

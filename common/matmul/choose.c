@@ -113,10 +113,12 @@ static walk walk_all(const lfuse__facts *facts, const int64_t *low, const int64_
 }
 
 /* Of what is made of B more is saved, where both are frozen: weights are the larger operand as a rule. */
-static int kept_by(const lfuse__solver *s, const lfuse__matmul_desc *desc)
+static int kept_by(const lfuse__product_class *p, const lfuse__matmul_desc *desc)
 {
-    if (!s->kept) return 0;
-    return desc->frozen[1] ? 1 + LFUSE__PRODUCT_B : desc->frozen[0] ? 1 + LFUSE__PRODUCT_A : 0;
+    if (!p->solver->kept) return 0;
+    for (int i = LFUSE__PRODUCT_B; i >= LFUSE__PRODUCT_A; i--)
+        if (desc->frozen[i] && !lfuse__comes_by_map(p, i)) return 1 + i;
+    return 0;
 }
 
 /* Goes to the next candidate that may compute the product, which w->tried is then; false behind the last one. */
@@ -125,11 +127,12 @@ static bool next(walk *w)
     for (; lfuse__solvers[w->solver]; w->solver++, w->at = 0) {
         const lfuse__solver *s = lfuse__solvers[w->solver];
         if (!lfuse__solver_takes(s, w->facts, &w->desc)) continue;
-        w->tried.kept = kept_by(s, &w->desc);
-        while (s->candidate(s, w->at++, &w->tried))
+        while (s->candidate(s, w->at++, &w->tried)) {
+            w->tried.kept = kept_by(&w->tried, &w->desc);
             if ((!s->has || s->has(&w->tried, w->facts)) &&
                 (!s->serves || s->serves(&w->tried, w->low, w->high)))
                 return true;
+        }
     }
     return false;
 }

@@ -7,7 +7,14 @@
 
 bool lfuse__front_prepares(const lfuse__product_class *p, int operand)
 {
-    return p->phase != LFUSE__FRONT_PRODUCT && lfuse__is_kept(p, operand) == (p->phase == LFUSE__FRONT_KEEP);
+    return p->phase != LFUSE__FRONT_PRODUCT && !lfuse__comes_by_map(p, operand) &&
+           lfuse__is_kept(p, operand) == (p->phase == LFUSE__FRONT_KEEP);
+}
+
+/* Whether the operand is prepared in each run. */
+static bool is_in_workspace(const lfuse__product_class *p, int operand)
+{
+    return !lfuse__comes_by_map(p, operand) && !lfuse__is_kept(p, operand);
 }
 
 /* Where in the workspace that begins which is prepared in a run. */
@@ -26,7 +33,7 @@ lfuse__expr lfuse__front_at(const lfuse__tiles *t, int operand, const char *of_a
 
     if (lfuse__is_kept(t->p, operand))
         return lfuse__expression("(BUFFER(%d) + W(%d))", LFUSE__PRODUCT_SUM, LFUSE__PRODUCT_SUM);
-    if (operand == LFUSE__PRODUCT_A || lfuse__is_kept(t->p, LFUSE__PRODUCT_A))
+    if (operand == LFUSE__PRODUCT_A || !is_in_workspace(t->p, LFUSE__PRODUCT_A))
         return lfuse__expression("(%s)", first.text);
     return lfuse__expression("(%s + %s)", first.text, of_a);
 }
@@ -49,7 +56,7 @@ uint64_t lfuse__front_workspace(const lfuse__kernel_class *c, const lfuse__facts
     uint64_t bytes = lfuse__tiles_workspace(c, facts, g); /* of column sums */
 
     for (int i = 0; i < LFUSE__PRODUCT_SUM; i++)
-        if (!lfuse__is_kept(&c->product, i)) bytes += bytes_of(&c->product, facts, g, i);
+        if (is_in_workspace(&c->product, i)) bytes += bytes_of(&c->product, facts, g, i);
     return bytes;
 }
 
@@ -83,7 +90,7 @@ void lfuse__front_add_cost(const lfuse__product_class *p, const lfuse__facts *fa
     double wide = 0;
 
     for (int i = 0; i < LFUSE__PRODUCT_SUM; i++)
-        if (!lfuse__is_kept(p, i)) wide += (double)extents[i];
+        if (is_in_workspace(p, i)) wide += (double)extents[i];
     c->time += costs.start + (double)c->matrices * wide * (double)extents[2] * bytes / costs.bytes /
                                  (double)lfuse__units(facts);
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Operands that a launch in front of the product puts into k-tiles, in another form than they have in memory: packed
- * (packed.c), or split into words (emulated.h). What is made of a frozen operand may be kept: then a launch of its own
- * makes it before the first run. The rest is in the workspace, A in front of B, behind what column sums have there.
+ * (packed.c), or split into words (emulated.h); those that come by a tensor map stay where they are. What is made of a
+ * frozen operand may be kept: then a launch of its own makes it before the first run. The rest is in the workspace, A
+ * in front of B, behind what column sums have there.
  */
 #ifndef COMMON_MATMUL_FRONT_H
 #define COMMON_MATMUL_FRONT_H

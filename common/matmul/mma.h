@@ -115,6 +115,13 @@ extern const lfuse__tile_traits lfuse__multiply_f16, lfuse__multiply_tf32, lfuse
 void lfuse__pipeline_put_multiply(const void *t, int part, int indent);
 
 /*
+ * tma.c: sets the tensor maps of operands that come by them, in the words of the launch that multiplies, where `pack`
+ * of a source has set the others; and bits 0 and 1 of LFUSE__TILES_VECTORS, both, where all these operands have a map.
+ */
+lfuse_status lfuse__tma_set_maps(const lfuse__kernel_class *c, const lfuse__facts *facts, const lfuse__geometry *g,
+                                 lfuse__packed *packed);
+
+/*
  * pipeline.c.
  *   - pipeline_has_room returns whether shapes that are not small (mma_is_small) fit the device.
  *   - pipeline_has, _local_bytes and _pack are functions of the solver. Small shapes are for devices without room for

@@ -26,7 +26,7 @@ static const lfuse__tile_traits traits = {
     .put_place = lfuse__mma_put_place, .put_kernel = lfuse__mma_put_kernel,
 };
 
-/* Sizes of which rows are no whole chunks suit it too: no other kernel rounds to tf32. */
+/* Sizes of which rows are no whole chunks suit it too: where there are no warpgroups, nobody else rounds to tf32. */
 const lfuse__solver lfuse__mma_tf32 = {
     .name = "mma_tf32", .tile = &traits, .tf32 = true, .runs_on = lfuse__tiles_fit, .declines = declines,
     .candidate = lfuse__tile_candidate, .is_compiled_ahead = lfuse__tile_is_compiled_ahead,

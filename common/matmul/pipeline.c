@@ -393,7 +393,7 @@ static bool has_any(const lfuse__solver *solver, const lfuse__facts *facts)
 {
     lfuse__product_class p = {.sum = LFUSE_F32};
 
-    if (!lfuse__tiles_fit(facts) || !facts->wgmma || (solver->source->maps && !facts->tensor_map)) return false;
+    if (!lfuse__tiles_fit(facts) || !facts->wgmma || (solver->source->by_map && !facts->tensor_map)) return false;
     for (int i = 0; lfuse__tiles_shape(solver, i, &p); i++)
         if (lfuse__pipeline_has(&p, facts)) return true;
     return false;

@@ -114,6 +114,19 @@ static bool has_tensor_cores(const lfuse__matmul_desc *desc)
     return lfuse__is_narrow(desc->types[0]) || desc->precision == LFUSE_PRECISION_TF32;
 }
 
+enum { CHUNK = 4 /* elements of f32 in 16 bytes */ };
+
+/* Returns the multiply-adds in tf32 of such a library, which depend on how operands are stored. */
+static double tf32_rate(const lfuse__provider_costs *costs, const lfuse__matmul_desc *desc)
+{
+    const lfuse__matmul_sizes *s = &desc->low;
+    const bool *transposed = desc->transposed;
+    const int64_t line_a = transposed[0] ? s->m : s->k, line_b = transposed[1] ? s->k : s->n, line_d = s->n;
+
+    if (line_a % CHUNK || line_b % CHUNK || line_d % CHUNK) return costs->tf32_odd;
+    return transposed[0] && !transposed[1] ? costs->tf32_across : costs->tf32;
+}
+
 /*
  * Whether a product in tf32 whose sizes are known is estimated to take no longer than by a library that was measured.
  * Who computes it by its own kernels depends on how operands are stored, which the ranges do not.
@@ -129,7 +142,7 @@ static bool is_native_in_tf32(const lfuse__facts *facts, const lfuse__provider_c
         return false;
     native = lfuse__matmul_estimate(facts, desc);
     return native >= 0 && native <= costs->tf32_start + multiplications(s) * (double)s->matrices /
-                                                            (costs->tf32 * (double)lfuse__units(facts));
+                                                            (tf32_rate(costs, desc) * (double)lfuse__units(facts));
 }
 
 /* Where neither of both declines, and nobody says who computes it. */

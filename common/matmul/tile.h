@@ -119,8 +119,11 @@ typedef struct lfuse__tile_traits {
 
 /* Pipelines (mma.h): how k-tiles of A and B come into local memory. `source` of a solver. */
 typedef struct lfuse__tile_source {
-    bool maps;    /* the kernel has tensor maps of A and B among its argument words, and a warpgroup that copies element
-                     by element where an operand has no map */
+    /*
+     * Returns whether A or B comes by a tensor map: then the kernel has room for maps among its argument words, and a
+     * warpgroup that copies the operand element by element where it has no map. NULL: none of them does.
+     */
+    bool (*by_map)(const lfuse__product_class *p, int operand);
     bool large;   /* it is for devices with room for large shapes alone */
     bool batches; /* it copies operands of batches */
     bool columns; /* it can copy rows of A in the order in which columns are summed (lfuse__pipeline_row) */
@@ -135,7 +138,13 @@ typedef struct lfuse__tile_source {
 /* Returns whether the kernel has tensor maps. */
 static inline bool lfuse__has_maps(const lfuse__product_class *p)
 {
-    return p->solver->source && p->solver->source->maps;
+    return p->solver->source && p->solver->source->by_map;
+}
+
+/* Returns whether A or B (`operand`) comes by such a map. */
+static inline bool lfuse__comes_by_map(const lfuse__product_class *p, int operand)
+{
+    return lfuse__has_maps(p) && p->solver->source->by_map(p, operand);
 }
 
 /*

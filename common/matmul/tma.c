@@ -86,30 +86,46 @@ static lfuse_status make_map(const lfuse__kernel_class *c, const lfuse__facts *f
     return facts->tensor_map(facts->maps_of, &of, map, made);
 }
 
-/* Where an operand has no map, both are copied element by element. */
-static lfuse_status pack(const lfuse__kernel_class *c, const lfuse__facts *facts, const lfuse__geometry *g,
-                         lfuse__packed *packed)
+lfuse_status lfuse__tma_set_maps(const lfuse__kernel_class *c, const lfuse__facts *facts, const lfuse__geometry *g,
+                                 lfuse__packed *packed)
 {
     enum { BOTH = 1 << LFUSE__PRODUCT_A | 1 << LFUSE__PRODUCT_B };
     lfuse__product_layout l;
     bool mapped;
 
-    LFUSE__TRY(lfuse__tiles_pack(c, facts, g, packed));
     lfuse__product_layout_make(c, &l);
     uint64_t *const own = packed->words + l.own, *const maps = packed->words + lfuse__tiles_map(&c->product, &l, 0);
     uint64_t *const rest = own + lfuse__tiles_own(&c->product);
     memset(rest, 0, (size_t)(packed->words + packed->nwords - rest) * sizeof *rest);
-    mapped = (own[LFUSE__TILES_VECTORS] & BOTH) == BOTH && g->extents[2] > 0;
-    for (int i = LFUSE__PRODUCT_A; i <= LFUSE__PRODUCT_B && mapped; i++)
-        LFUSE__TRY(make_map(c, facts, g, i, maps + i * LFUSE__TENSOR_MAP_WORDS, &mapped));
-    if (!mapped) own[LFUSE__TILES_VECTORS] &= ~(uint64_t)BOTH;
+    if (c->product.phase != c->product.solver->source->product) return LFUSE_OK;
+    mapped = g->extents[2] > 0;
+    for (int i = LFUSE__PRODUCT_A; i <= LFUSE__PRODUCT_B; i++) {
+        if (!lfuse__comes_by_map(&c->product, i)) continue;
+        mapped = mapped && own[LFUSE__TILES_VECTORS] >> i & 1;
+        if (mapped) LFUSE__TRY(make_map(c, facts, g, i, maps + i * LFUSE__TENSOR_MAP_WORDS, &mapped));
+    }
+    own[LFUSE__TILES_VECTORS] &= ~(uint64_t)BOTH;
+    if (mapped) own[LFUSE__TILES_VECTORS] |= BOTH;
     return LFUSE_OK;
+}
+
+static lfuse_status pack(const lfuse__kernel_class *c, const lfuse__facts *facts, const lfuse__geometry *g,
+                         lfuse__packed *packed)
+{
+    LFUSE__TRY(lfuse__tiles_pack(c, facts, g, packed));
+    return lfuse__tma_set_maps(c, facts, g, packed);
 }
 
 /* ---- the solvers ---- */
 
+static bool both(const lfuse__product_class *p, int operand)
+{
+    (void)p, (void)operand;
+    return true;
+}
+
 static const lfuse__tile_source maps = {
-    .maps = true, .large = true, .batches = true, .columns = true, .put_part = put_part, .pack = pack,
+    .by_map = both, .large = true, .batches = true, .columns = true, .put_part = put_part, .pack = pack,
 };
 
 /*
@@ -138,9 +154,12 @@ const lfuse__solver lfuse__tma = {
     .serves = serves, .suits = suits,
 };
 
+/* Others, and lines that are no whole chunks, are those of packed.c. */
 static bool serves_along(const lfuse__product_class *p, const int64_t *least, const int64_t *most)
 {
-    return !p->split && lfuse__mma_lies_along(p) && lfuse__tile_serves(p, least, most);
+    const bool may_be_whole = least[2] != most[2] || least[2] % p->solver->tile->chunk == 0;
+
+    return !p->split && may_be_whole && lfuse__mma_lies_along(p) && lfuse__tile_serves(p, least, most);
 }
 
 const lfuse__solver lfuse__tma_tf32 = {
@@ -149,15 +168,8 @@ const lfuse__solver lfuse__tma_tf32 = {
     .is_compiled_ahead = lfuse__tile_is_compiled_ahead, .serves = serves_along, .suits = lfuse__mma_suits,
 };
 
-static bool serves_fp8(const lfuse__product_class *p, const int64_t *least, const int64_t *most)
-{
-    const bool may_be_whole = least[2] != most[2] || least[2] % LFUSE__FP8_CHUNK == 0;
-
-    return may_be_whole && serves_along(p, least, most);
-}
-
 const lfuse__solver lfuse__tma_fp8 = {
     LFUSE__PIPELINE(&maps, &lfuse__multiply_fp8), .name = "tma_fp8", .vendors_share = 1, .cost = lfuse__pipeline_cost,
     .phases = 1, .workspace = lfuse__tiles_workspace, .is_compiled_ahead = lfuse__tile_is_compiled_ahead,
-    .serves = serves_fp8, .suits = lfuse__mma_suits,
+    .serves = serves_along, .suits = lfuse__mma_suits,
 };

@@ -8,15 +8,20 @@
 
 enum { DEPTH = LFUSE__WGMMA_DEPTH, LOCAL_OF_LARGE = 4 * DEPTH * (128 + 256) * 2 /* bytes */ };
 
+/* Lines of elements that have not 16 bits run along k, however memory has them. */
+static bool runs_along(const lfuse__product_class *p, int operand)
+{
+    return lfuse__mma_bytes(p) != 2 || lfuse__is_k_contiguous(p, operand);
+}
+
 /*
  * "Matrix-Descriptor Format" of the PTX manual. Along k the eight lines of a pattern follow those before; across,
  * blocks of 64 rows or columns where lines run across. The swizzle's number is 1 for lines of 128 bytes, 2 for 64, 3
- * for 32. Lines of elements of 8 bits run along k, however memory has them.
+ * for 32.
  */
 lfuse__expr lfuse__wgmma_descriptor(const lfuse__product_class *p, int operand)
 {
-    const bool runs_along = lfuse__mma_bytes(p) == 1 || lfuse__is_k_contiguous(p, operand);
-    const int depth = p->depth, line = runs_along ? depth * lfuse__mma_bytes(p) : 128;
+    const int depth = p->depth, line = runs_along(p, operand) ? depth * lfuse__mma_bytes(p) : 128;
     const unsigned long long across = (unsigned long long)depth * 128, along = 8 * (unsigned long long)line;
     const unsigned long long swizzle = line == 128 ? 1 : line == 64 ? 2 : 3;
     return lfuse__expression("0x%llxull", (across >> 4) << 16 | (along >> 4) << 32 | swizzle << 62);
@@ -25,7 +30,7 @@ lfuse__expr lfuse__wgmma_descriptor(const lfuse__product_class *p, int operand)
 /* Sixteenths of bytes. */
 int lfuse__wgmma_step(const lfuse__product_class *p, int operand)
 {
-    const int bytes = lfuse__is_k_contiguous(p, operand) ? LFUSE__MMA_STEP * 2 : LFUSE__MMA_STEP * 128;
+    const int bytes = runs_along(p, operand) ? LFUSE__MMA_STEP * 2 : LFUSE__MMA_STEP * 128;
     return bytes / 16;
 }
 

@@ -395,7 +395,7 @@ TEST(unit_prologues)
  */
 TEST_LOOP(units, 1, ARCHS)
 {
-    enum { SPILLED = 16 * 4, STACKS = 4 * 32 * 4 };
+    enum { SPILLED = 20 * 4, STACKS = 4 * 32 * 4 };
     writer w = {.text = LFUSE__STRBUF_INIT, .facts = facts_items(true)};
     lfuse__strbuf binary = LFUSE__STRBUF_INIT;
     int kernels;

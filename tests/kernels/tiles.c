@@ -373,6 +373,12 @@ static const struct {
     {"128x256x32:2x64:1:", &lfuse__tma_tf32, false, false},
     {"128x128x32:4x32:1:", &lfuse__tma_tf32, false, false},
     {"128x64x32:2x16:1:", &lfuse__tma_tf32, false, false},
+    {"128x256x32:2x64:1:", &lfuse__tf32_half_packed, false, false},
+    {"128x128x32:4x32:1:", &lfuse__tf32_half_packed, false, false},
+    {"128x64x32:2x16:1:", &lfuse__tf32_half_packed, false, false},
+    {"128x256x32:2x64:1:", &lfuse__tf32_packed, false, false},
+    {"128x128x32:4x32:1:", &lfuse__tf32_packed, false, false},
+    {"128x64x32:2x16:1:", &lfuse__tf32_packed, false, false},
     {"128x256x64:2x64:1:", &lfuse__f16_packed, false, false},
     {"128x128x64:4x32:1:", &lfuse__f16_packed, false, false},
     {"128x64x64:2x16:1:", &lfuse__f16_packed, false, false},
@@ -429,7 +435,7 @@ static lfuse__facts facts_of_unit(const lfuse__facts *facts, int i)
 {
     lfuse__facts own = units[i].little ? with_little_local(facts) : *facts;
 
-    if (units[i].solver->source && units[i].solver->source->maps) own.tensor_map = facts->tensor_map;
+    if (units[i].solver->source && units[i].solver->source->by_map) own.tensor_map = facts->tensor_map;
     return own;
 }
 
@@ -466,10 +472,25 @@ static bool is_of_bytes(const lfuse__solver *solver)
            solver == &lfuse__fp8_packed;
 }
 
+/* Whether it is for known sizes that are odd. */
+static bool is_for_odd(const lfuse__solver *solver)
+{
+    return solver == &lfuse__f16_packed || solver == &lfuse__tf32_packed;
+}
+
 /* Whether the first size is tried of every shape. */
 static bool is_always_tried(const lfuse__solver *solver)
 {
-    return is_of_bytes(solver) || solver == &lfuse__tma_tf32;
+    return is_of_bytes(solver) || solver == &lfuse__tma_tf32 || solver == &lfuse__tf32_half_packed ||
+           solver == &lfuse__tf32_packed;
+}
+
+/* Returns which operands are transposed: bit 0 A, bit 1 B. */
+static int way_of(const lfuse__solver *solver, int turn)
+{
+    if (solver == &lfuse__tma_fp8 || solver == &lfuse__wgmma_fp8 || solver == &lfuse__tma_tf32) return 2;
+    if (solver == &lfuse__tf32_half_packed) return turn & 1 ? 3 : 0;
+    return solver == &lfuse__fp8_packed && (turn & 3) == 2 ? 0 : turn & 3;
 }
 
 /*
@@ -479,9 +500,8 @@ static bool is_always_tried(const lfuse__solver *solver)
 static void class_of_unit(problem *p, const lfuse__solver *solver, lfuse_type type, lfuse_precision precision, int turn,
                           ending end)
 {
-    const bool along = solver == &lfuse__tma_fp8 || solver == &lfuse__wgmma_fp8 || solver == &lfuse__tma_tf32;
-    const int way = solver == &lfuse__fp8_packed && (turn & 3) == 2 ? 0 : turn & 3;
-    class_of(p, type, !along && way & 1, along || way >> 1 & 1, end);
+    const int way = way_of(solver, turn);
+    class_of(p, type, way & 1, way >> 1 & 1, end);
     if (is_of_bytes(solver) && turn & 1) p->s.k.operands[B].type = type == LFUSE_E4M3 ? LFUSE_E5M2 : LFUSE_E4M3;
     p->s.k.product.precision = precision;
 }
@@ -500,7 +520,7 @@ void case_units(rig *r, lfuse_type type, lfuse_precision precision)
         for (int at = 0; at < 2 * SIZES; at++, turn++) {
             const int64_t *z = sizes[at / 2], parts = at % 2 ? 3 : 0;
             const int chunk = 16 / (int)lfuse_type_size(type);
-            const bool packed = units[i].solver == &lfuse__f16_packed, quick = z[1] % 8 == 0 && !packed;
+            const bool packed = is_for_odd(units[i].solver), quick = z[1] % 8 == 0 && !packed;
             const int64_t by = quick && chunk == 16 ? chunk : 1;
             const int64_t whole[] = {lfuse__ceil_div(z[0], by) * by, lfuse__ceil_div(z[1], by) * by,
                                      lfuse__ceil_div(z[2], by) * by}, k = whole[2];
@@ -519,7 +539,7 @@ void case_units(rig *r, lfuse_type type, lfuse_precision precision)
                           staged || ahead ? LONG : (ending)(turn / 2 % ENDINGS));
             r->facts = facts_of_unit(&facts, i);
             p.s.k.product.batched = is_batched(r, i, &desc, at);
-            p.s.k.product.frozen[i & 1] = (is_of_bytes(units[i].solver) || packed) && at % 4 == 0;
+            p.s.k.product.frozen[i & 1] = units[i].solver->kept && !units[i].solver->emulation && at % 4 == 0;
             /* Odd sizes too of what has been chosen for even ones, whose addresses, and strides, may not be. */
             const int64_t side = packed ? 513 : 512;
             OK(choose_named(&r->facts, (int64_t[]){side, side, side, PRODUCTS}, &t, &p.s.k));
@@ -628,7 +648,7 @@ static void unit_emit(lfuse__strbuf *out, const lfuse__facts *device, int i, int
     if (facts->wgmma && is_of_warps(i) && !test_all()) return; /* as for architectures without */
     class_of_unit(&p, units[i].solver, type, precision, ((i + parts) & 1) | (i & 2), (ending)((i + parts) % ENDINGS));
     p.s.k.product.frozen[LFUSE__PRODUCT_B] = i & 1; /* of solvers that keep something, one shape with and one without */
-    const int64_t side = units[i].solver == &lfuse__f16_packed ? 513 : 512;
+    const int64_t side = is_for_odd(units[i].solver) ? 513 : 512;
     OK(choose_named(facts, (int64_t[]){side, side, side}, &t, &p.s.k));
     for (p.s.k.product.phase = 0; p.s.k.product.phase < lfuse__product_phases(&p.s.k); p.s.k.product.phase++) {
         snprintf(name, sizeof name, "units_%d_%d_%d", i, parts, p.s.k.product.phase);

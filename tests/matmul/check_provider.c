@@ -234,14 +234,24 @@ static lfuse_status no_map(struct lfuse__bdevice *device, const lfuse__tensor_bo
     return LFUSE_OK;
 }
 
-/* In tf32 sizes that are known are estimated: on Hopper small products are native whose lines run along k. */
+/*
+ * In tf32 sizes that are known are estimated: on Hopper small products are native whose lines run along k, and those
+ * that the library is slow at, whose lines run across, or are no whole chunks.
+ */
 TEST(in_tf32)
 {
-    static const struct { lfuse__matmul_sizes low, high; bool along; lfuse__computes computes; } cases[] = {
-        { { 1024, 1024, 1024, 1 }, { 1024, 1024, 1024, 1 }, true, LFUSE__COMPUTES_NATIVE },
-        { { 1024, 1024, 1024, 1 }, { 1024, 1024, 1024, 1 }, false, LFUSE__COMPUTES_EPILOGUE },
-        { { 8192, 8192, 8192, 1 }, { 8192, 8192, 8192, 1 }, true, LFUSE__COMPUTES_EPILOGUE },
-        { { 1024, 1024, 1024, 1 }, { 1024, 1024, 2048, 1 }, true, LFUSE__COMPUTES_EPILOGUE },
+    static const struct { lfuse__matmul_sizes low, high; bool ta, tb; lfuse__computes computes; } cases[] = {
+        { { 1024, 1024, 1024, 1 }, { 1024, 1024, 1024, 1 }, false, true, LFUSE__COMPUTES_NATIVE },
+        { { 1024, 1024, 1024, 1 }, { 1024, 1024, 1024, 1 }, false, false, LFUSE__COMPUTES_EPILOGUE },
+        { { 8192, 8192, 8192, 1 }, { 8192, 8192, 8192, 1 }, false, true, LFUSE__COMPUTES_EPILOGUE },
+        { { 1024, 1024, 1024, 1 }, { 1024, 1024, 2048, 1 }, false, true, LFUSE__COMPUTES_EPILOGUE },
+        { { 4096, 4096, 4096, 1 }, { 4096, 4096, 4096, 1 }, false, false, LFUSE__COMPUTES_EPILOGUE },
+        { { 4096, 4096, 4096, 1 }, { 4096, 4096, 4096, 1 }, true, true, LFUSE__COMPUTES_EPILOGUE },
+        { { 4096, 4096, 4096, 1 }, { 4096, 4096, 4096, 1 }, true, false, LFUSE__COMPUTES_NATIVE },
+        { { 4096, 4096, 4098, 1 }, { 4096, 4096, 4098, 1 }, false, true, LFUSE__COMPUTES_NATIVE },
+        { { 4096, 4098, 4096, 1 }, { 4096, 4098, 4096, 1 }, false, false, LFUSE__COMPUTES_NATIVE },
+        { { 4096, 4098, 4096, 1 }, { 4096, 4098, 4096, 1 }, false, true, LFUSE__COMPUTES_NATIVE },
+        { { 4098, 4096, 4096, 1 }, { 4098, 4096, 4096, 1 }, false, true, LFUSE__COMPUTES_EPILOGUE },
     };
 
     gpu(LFUSE__PRODUCTS_TUNED);
@@ -251,7 +261,7 @@ TEST(in_tf32)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const lfuse__matmul_desc desc = { .types = { LFUSE_F32, LFUSE_F32 }, .result = LFUSE_F32,
                                           .precision = LFUSE_PRECISION_TF32, .low = cases[i].low, .high = cases[i].high,
-                                          .transposed = { false, cases[i].along } };
+                                          .transposed = { cases[i].ta, cases[i].tb } };
         ck_assert_msg(lfuse__products_advice.provider(&rig_facts, &desc) == cases[i].computes, "case %d", (int)i);
     }
 }

@@ -363,11 +363,15 @@ TEST(epilogues_behind_a_library)
     }
 }
 
-/* In tf32 warps are much slower than a library, but not than its product and a kernel behind it where k is short. */
+/*
+ * In tf32 warps are much slower than a library, but not than its product and a kernel behind it where k is short. So
+ * are, by less, warpgroups with what packs an operand.
+ */
 TEST(epilogues_behind_tf32)
 {
-    static const struct { bool along; int64_t k; bool native; } cases[] = {
-        {true, 4096, true}, {false, 4096, false}, {false, 256, true},
+    static const struct { bool wgmma, along; int64_t k; bool native; } cases[] = {
+        {true, true, 4096, true},    {true, false, 4096, false}, {true, false, 256, true},
+        {false, false, 4096, false}, {false, false, 256, true},
     };
     lfuse__facts facts = facts_of(LFUSE__PRODUCTS_TUNED);
     lfuse__kernel_class c;
@@ -379,6 +383,7 @@ TEST(epilogues_behind_tf32)
         gelu_of(&c);
         for (int j = LFUSE__PRODUCT_A; j <= LFUSE__PRODUCT_B; j++) c.operands[j].type = LFUSE_F32;
         c.product.precision = LFUSE_PRECISION_TF32, c.product.tb = cases[i].along;
+        facts.wgmma = cases[i].wgmma;
         ck_assert_msg(!lfuse__matmul_choose(&facts, &p, &c) == cases[i].native, "case %zu", i);
     }
 }
@@ -610,27 +615,108 @@ TEST(warpgroups_of_any_size)
     ck_assert_int_eq(of_each[0], -1);
 }
 
-/* In tf32 maps copy lines of whole chunks along k; all other products, of whatever sizes, are multiplied by warps. */
+static void tf32_class(lfuse__kernel_class *c, int way)
+{
+    class_of(c, LFUSE_F32);
+    c->product.precision = LFUSE_PRECISION_TF32;
+    c->product.ta = way & 1, c->product.tb = way >> 1 & 1;
+}
+
+/*
+ * In tf32 maps copy lines of whole chunks along k. Of large products other operands are packed before; small ones, and
+ * all products of other devices, are multiplied by warps.
+ */
 TEST(maps_of_tf32)
 {
+    static const lfuse__solver *const solvers[] = {&lfuse__tf32_half_packed, &lfuse__tf32_packed, &lfuse__tma_tf32,
+                                                   &lfuse__tf32_half_packed};
     const int64_t extents[] = {4096, 2048, 8192}, odd[] = {4096, 2048, 8190}, one[] = {1, 1, 3};
     lfuse__facts facts = facts_of(LFUSE__PRODUCTS_TUNED);
     lfuse__kernel_class c;
     facts.tensor_cores = facts.wgmma = true;
     facts.dynamic_local_bytes = 226 * 1024, facts.tensor_map = some_map;
     for (int way = 0; way < 8; way++) {
-        const bool along = way == 2;
         facts.wgmma = way < 4;
-        class_of(&c, LFUSE_F32);
-        c.product.precision = LFUSE_PRECISION_TF32;
-        c.product.ta = way & 1, c.product.tb = way >> 1 & 1;
+        tf32_class(&c, way);
         OK(choose(&facts, extents, false, &c));
-        ck_assert_ptr_eq(c.product.solver, along ? &lfuse__tma_tf32 : &lfuse__mma_tf32);
-        if (along) ck_assert_uint_le(lfuse__family_local_bytes(&c), facts.dynamic_local_bytes - 256);
+        ck_assert_ptr_eq(c.product.solver, facts.wgmma ? solvers[way] : &lfuse__mma_tf32);
+        if (facts.wgmma) ck_assert_uint_le(lfuse__family_local_bytes(&c), facts.dynamic_local_bytes - 256);
         OK(choose(&facts, odd, false, &c));
-        ck_assert_ptr_eq(c.product.solver, &lfuse__mma_tf32);
+        ck_assert_ptr_eq(c.product.solver, facts.wgmma ? &lfuse__tf32_packed : &lfuse__mma_tf32);
         OK(choose(&facts, one, false, &c));
         ck_assert_ptr_eq(c.product.solver, &lfuse__mma_tf32);
+        const lfuse__matmul_problem low = {.extents = odd, .low_memory = true};
+        OK(lfuse__matmul_choose(&facts, &low, &c));
+        ck_assert_ptr_eq(c.product.solver, &lfuse__mma_tf32);
+    }
+}
+
+/* The workspace has k-tiles of what is packed, which is kept where it is frozen; of what has a map there are none. */
+TEST(packed_in_tf32)
+{
+    enum { A = LFUSE__PRODUCT_A, B = LFUSE__PRODUCT_B };
+    static const struct {
+        int way, kept; /* of two frozen operands */
+        int64_t k;
+        bool packs[2];
+    } cases[] = {{0, 1 + B, 4096, {false, true}}, {3, 1 + A, 4096, {true, false}}, {1, 1 + B, 4096, {true, true}},
+                 {0, 1 + B, 4094, {true, true}}, {2, 1 + B, 4094, {true, true}}};
+    lfuse__facts facts = facts_of(LFUSE__PRODUCTS_TUNED);
+    facts.tensor_cores = facts.wgmma = true;
+    facts.dynamic_local_bytes = 226 * 1024, facts.tensor_map = some_map;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const uint64_t each[] = {4096 * 4096 * 4, 2048 * 4096 * 4};
+        const int64_t extents[] = {4096, 2048, cases[i].k};
+        const bool *packs = cases[i].packs;
+        lfuse__packed packed;
+        lfuse__kernel_class c;
+        lfuse__geometry g;
+        tf32_class(&c, cases[i].way);
+        OK(choose(&facts, extents, false, &c));
+        geometry_of(&g, 4096, 2048, cases[i].k);
+        ck_assert_int_eq(c.product.kept, 0);
+        ck_assert_uint_eq(lfuse__product_workspace(&c, &facts, &g), packs[A] * each[A] + packs[B] * each[B]);
+        OK(lfuse__product_pack(&c, &facts, &g, &packed));
+        ck_assert_uint_eq(packed.groups, (packs[A] * 4096 / 64 + packs[B] * 2048 / 64) * (4096 / 32));
+        tf32_class(&c, cases[i].way);
+        c.product.frozen[A] = c.product.frozen[B] = true;
+        OK(choose(&facts, extents, false, &c));
+        ck_assert_int_eq(c.product.kept, cases[i].kept);
+        ck_assert_uint_eq(lfuse__product_kept(&c, &facts, &g), each[cases[i].kept - 1]);
+        const uint64_t rest = packs[A] && cases[i].kept == 1 + B ? each[A] : 0;
+        ck_assert_uint_eq(lfuse__product_workspace(&c, &facts, &g), rest);
+        /* Where the one that comes by a map is frozen alone, nothing is kept. */
+        tf32_class(&c, cases[i].way);
+        c.product.frozen[2 - cases[i].kept] = true;
+        OK(choose(&facts, extents, false, &c));
+        ck_assert_int_eq(c.product.kept, packs[2 - cases[i].kept] ? 3 - cases[i].kept : 0);
+    }
+}
+
+/* Where k is not known a plan compiles both ways of two that lie differently; else the one that serves. */
+TEST(packed_in_tf32_of_any_size)
+{
+    static const struct { int way; int64_t least, most; int by_maps, half, packed; } cases[] = {
+        {0, 1, 8192, 0, 2, 2}, {3, 1, 8192, 0, 2, 2}, {1, 1, 8192, 0, 0, 2}, {2, 1, 8192, 2, 0, 2},
+        {0, 8192, 8192, 0, 2, 0}, {2, 8192, 8192, 2, 0, 0}, {2, 8190, 8190, 0, 0, 2},
+    };
+    lfuse__facts facts = facts_of(LFUSE__PRODUCTS_TUNED);
+    facts.tensor_cores = facts.wgmma = true;
+    facts.dynamic_local_bytes = 226 * 1024, facts.tensor_map = some_map;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        lfuse__kernel_class c, all[LFUSE__MATMUL_CLASSES];
+        int by_maps = 0, half = 0, packed = 0;
+        tf32_class(&c, cases[i].way);
+        const int count = lfuse__matmul_classes(&facts, (int64_t[]){1, 1, cases[i].least},
+                                                (int64_t[]){8192, 8192, cases[i].most}, &c, all);
+        ck_assert_int_lt(count, LFUSE__MATMUL_CLASSES);
+        for (int j = 0; j < count; j++) {
+            by_maps += all[j].product.solver == &lfuse__tma_tf32;
+            half += all[j].product.solver == &lfuse__tf32_half_packed;
+            packed += all[j].product.solver == &lfuse__tf32_packed;
+        }
+        ck_assert_msg(by_maps == cases[i].by_maps && half == cases[i].half && packed == cases[i].packed,
+                      "case %zu: %d, %d, %d", i, by_maps, half, packed);
     }
 }
 
