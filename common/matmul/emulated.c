@@ -46,18 +46,10 @@ static lfuse__expr first_of(const lfuse__tiles *t, int operand)
     return first;
 }
 
-lfuse__expr lfuse__emulated_tiles(const lfuse__tiles *t, int operand)
-{
-    const char *tiles = operand == LFUSE__PRODUCT_A ? "tiles_down" : "tiles_across";
-
-    if (t->p->batched) return lfuse__expression("(%s * W(%d))", tiles, t->l.batch);
-    return lfuse__expression("(u64)%s", tiles);
-}
-
 lfuse__expr lfuse__emulated_factors(const lfuse__tiles *t, int operand)
 {
     const lfuse__expr of_a = lfuse__expression("%s * %d * (%d + (u64)k_tiles * %d)",
-                                               lfuse__emulated_tiles(t, LFUSE__PRODUCT_A).text, t->p->rows, FACTOR,
+                                               lfuse__front_tiles(t, LFUSE__PRODUCT_A).text, t->p->rows, FACTOR,
                                                t->p->depth * words_bytes(t->p));
 
     return lfuse__front_at(t, operand, of_a.text);
@@ -91,7 +83,7 @@ static void put_split(const void *context, int operand, int indent)
     const bool a = operand == LFUSE__PRODUCT_A;
     const lfuse__expr first = first_of(t, operand);
     const lfuse__expr aligned = lfuse__expression("W(%d) >> %d & 1", t->l.own + LFUSE__TILES_VECTORS, operand);
-    const lfuse__expr factors = lfuse__emulated_factors(t, operand), all = lfuse__emulated_tiles(t, operand);
+    const lfuse__expr factors = lfuse__emulated_factors(t, operand), all = lfuse__front_tiles(t, operand);
     const int chunks = t->p->depth / 8; /* of a line along k */
     const bool strided = a && t->p->column_sums;
     const lfuse__expr row = strided ? lfuse__pipeline_row(t->p, lfuse__pipeline_first_row(t->p).text, "in_tile")
@@ -119,7 +111,7 @@ void lfuse__emulated_put_split(const lfuse__tiles *t, const char *name)
     static const lfuse__text_place places[] = {
         {"SPLIT_A", put_split, LFUSE__PRODUCT_A}, {"SPLIT_B", put_split, LFUSE__PRODUCT_B}, {NULL, NULL, 0},
     };
-    const lfuse__expr all = lfuse__emulated_tiles(t, LFUSE__PRODUCT_A);
+    const lfuse__expr all = lfuse__front_tiles(t, LFUSE__PRODUCT_A);
     const lfuse__parameter own[] = {
         {"ITEMS", .number = SPLITTERS}, {"DEPTH", .number = t->p->depth},
         {"SPLITS_A", .number = lfuse__front_prepares(t->p, LFUSE__PRODUCT_A)},

@@ -54,8 +54,6 @@ static inline int lfuse__emulation_bytes(const lfuse__emulation *e)
 
 /*
  * The texts.
- *   - tiles returns an expression of 64 bits: the tiles of A along m, or of B along n, of all matrices of a batch.
- *     tiles_down and tiles_across are in scope.
  *   - factors returns an expression: where the factors of A or B begin, of all tiles, behind which their words lie.
  *     tiles_down and k_tiles are in scope.
  *   - put_split puts the kernel that splits operands, in the phases SPLIT and KEEP.
@@ -63,7 +61,6 @@ static inline int lfuse__emulation_bytes(const lfuse__emulation *e)
  *   - put_unscaled, a place of a text, puts gemm_emulated_unscaled.k: sums[] without the factors of their rows and
  *     columns. In scope are `factors_a` and `factors_b`, of a batch those of its matrix.
  */
-lfuse__expr lfuse__emulated_tiles(const lfuse__tiles *t, int operand);
 lfuse__expr lfuse__emulated_factors(const lfuse__tiles *t, int operand);
 int lfuse__emulated_word_at(const lfuse__product_class *p, int operand, int word);
 void lfuse__emulated_put_split(const lfuse__tiles *t, const char *name);

@@ -48,8 +48,8 @@ static void put_product(const lfuse__tiles *t, const char *name)
     };
     const lfuse__expr a = lfuse__emulated_factors(t, LFUSE__PRODUCT_A);
     const lfuse__expr b = lfuse__emulated_factors(t, LFUSE__PRODUCT_B);
-    const lfuse__expr all_a = lfuse__emulated_tiles(t, LFUSE__PRODUCT_A);
-    const lfuse__expr all_b = lfuse__emulated_tiles(t, LFUSE__PRODUCT_B);
+    const lfuse__expr all_a = lfuse__front_tiles(t, LFUSE__PRODUCT_A);
+    const lfuse__expr all_b = lfuse__front_tiles(t, LFUSE__PRODUCT_B);
     const lfuse__parameter own[] = {
         {"FACTORS_A", .word = a.text}, {"FACTORS_B", .word = b.text}, {"BATCHED", .number = t->p->batched},
         {"ALL_A", .word = all_a.text}, {"ALL_B", .word = all_b.text},

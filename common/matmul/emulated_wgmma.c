@@ -16,8 +16,8 @@ static void put_text(const lfuse__tiles *t, int part, int indent)
     const lfuse__product_class *p = t->p;
     const lfuse__expr a = lfuse__emulated_factors(t, LFUSE__PRODUCT_A);
     const lfuse__expr b = lfuse__emulated_factors(t, LFUSE__PRODUCT_B);
-    const lfuse__expr all_a = lfuse__emulated_tiles(t, LFUSE__PRODUCT_A);
-    const lfuse__expr all_b = lfuse__emulated_tiles(t, LFUSE__PRODUCT_B);
+    const lfuse__expr all_a = lfuse__front_tiles(t, LFUSE__PRODUCT_A);
+    const lfuse__expr all_b = lfuse__front_tiles(t, LFUSE__PRODUCT_B);
     const lfuse__parameter own[] = {
         {"PART_SOURCES", .number = part == LFUSE__PART_SOURCES}, {"PART_COPY", .number = part == LFUSE__PART_COPY},
         {"PART_MULTIPLIERS", .number = part == LFUSE__PART_MULTIPLIERS}, {"PART_PRODUCT", .number = 0},

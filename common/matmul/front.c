@@ -17,6 +17,14 @@ static bool is_in_workspace(const lfuse__product_class *p, int operand)
     return !lfuse__comes_by_map(p, operand) && !lfuse__is_kept(p, operand);
 }
 
+lfuse__expr lfuse__front_tiles(const lfuse__tiles *t, int operand)
+{
+    const char *tiles = operand == LFUSE__PRODUCT_A ? "tiles_down" : "tiles_across";
+
+    if (t->p->batched) return lfuse__expression("(%s * W(%d))", tiles, t->l.batch);
+    return lfuse__expression("(u64)%s", tiles);
+}
+
 /* Where in the workspace that begins which is prepared in a run. */
 static lfuse__expr in_workspace(const lfuse__tiles *t)
 {

@@ -19,6 +19,11 @@ enum {
 /* Returns whether the launch of the class's phase prepares the operand. */
 bool lfuse__front_prepares(const lfuse__product_class *p, int operand);
 /*
+ * Returns an expression of 64 bits: the tiles of A along m, or of B along n, of all matrices of a batch. tiles_down, or
+ * tiles_across, is in scope.
+ */
+lfuse__expr lfuse__front_tiles(const lfuse__tiles *t, int operand);
+/*
  * Returns an expression: where that begins which is made of A, or of B. `of_a`, an expression, are the bytes of what is
  * made of A. tiles_down and tiles_across are in scope.
  */

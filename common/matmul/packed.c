@@ -39,12 +39,20 @@ static int packers(const lfuse__product_class *p)
 
 /* ---- the texts ---- */
 
-/* Returns an expression: where the k-tiles of A or B begin. tiles_down and k_tiles are in scope. */
+/*
+ * Returns an expression: where the k-tiles of A or B begin, of a batch those of `matrix`. tiles_down and k_tiles are in
+ * scope, of a batch's B tiles_across too.
+ */
 static lfuse__expr packed_at(const lfuse__tiles *t, int operand)
 {
-    const int bytes = lfuse__mma_k_tile_bytes(t->p, LFUSE__PRODUCT_A);
+    const lfuse__expr of_a = lfuse__expression("%s * k_tiles * %d", lfuse__front_tiles(t, LFUSE__PRODUCT_A).text,
+                                               lfuse__mma_k_tile_bytes(t->p, LFUSE__PRODUCT_A));
+    const lfuse__expr first = lfuse__front_at(t, operand, of_a.text);
 
-    return lfuse__front_at(t, operand, lfuse__expression("(u64)tiles_down * k_tiles * %d", bytes).text);
+    if (!t->p->batched) return first;
+    return lfuse__expression("(%s + matrix * %s * k_tiles * %d)", first.text,
+                             operand == LFUSE__PRODUCT_A ? "tiles_down" : "tiles_across",
+                             lfuse__mma_k_tile_bytes(t->p, operand));
 }
 
 /* Returns what packs an operand, by the bytes of its elements. */
@@ -79,7 +87,10 @@ static void put_part(const void *context, int part, int indent)
 {
     const lfuse__product_class *p = ((const lfuse__tiles *)context)->p;
     const lfuse__expr a = packed_at(context, LFUSE__PRODUCT_A), b = packed_at(context, LFUSE__PRODUCT_B);
+    const lfuse__expr of_a = lfuse__tma_matrix(context, LFUSE__PRODUCT_A);
+    const lfuse__expr of_b = lfuse__tma_matrix(context, LFUSE__PRODUCT_B);
     const lfuse__parameter own[] = {
+        {"MATRIX_A", .word = of_a.text}, {"MATRIX_B", .word = of_b.text},
         {"PART_EARLY", .number = part == LFUSE__PART_EARLY},
         {"PART_SOURCES", .number = part == LFUSE__PART_SOURCES}, {"PART_COPY", .number = part == LFUSE__PART_COPY},
         {"MAPPED_A", .number = lfuse__comes_by_map(p, LFUSE__PRODUCT_A)},
@@ -97,7 +108,8 @@ static void put_packer(const lfuse__tiles *t, const char *name)
         {"PACK_A", put_operand, LFUSE__PRODUCT_A}, {"PACK_B", put_operand, LFUSE__PRODUCT_B}, {NULL, NULL, 0},
     };
     const lfuse__parameter own[] = {
-        {"ITEMS", .number = packers(t->p)}, {"LINES", .number = LINES},
+        {"ITEMS", .number = packers(t->p)}, {"LINES", .number = LINES}, {"BATCHED", .number = t->p->batched},
+        {"BATCH", .number = t->l.batch},
         {"PACKS_A", .number = lfuse__front_prepares(t->p, LFUSE__PRODUCT_A)},
         {"PACKS_B", .number = lfuse__front_prepares(t->p, LFUSE__PRODUCT_B)}, {NULL},
     };
@@ -124,9 +136,10 @@ static lfuse_status pack_one(const lfuse__kernel_class *c, const lfuse__facts *f
 static bool cost(const lfuse__product_class *p, const lfuse__facts *facts, const int64_t *extents, lfuse__cut *c)
 {
     const int64_t chunk = CHUNK / lfuse__mma_bytes(p);
-    int64_t whole[LFUSE__PRODUCT_BATCH];
+    int64_t whole[LFUSE__PRODUCT_EXTENTS];
 
     for (int i = 0; i < LFUSE__PRODUCT_BATCH; i++) whole[i] = lfuse__ceil_div(extents[i], chunk) * chunk;
+    if (p->batched) whole[LFUSE__PRODUCT_BATCH] = extents[LFUSE__PRODUCT_BATCH];
     if (!lfuse__pipeline_cost(p, facts, whole, c)) return false;
     lfuse__front_add_cost(p, facts, extents, 2 * lfuse__mma_bytes(p), c);
     return true;
@@ -135,13 +148,13 @@ static bool cost(const lfuse__product_class *p, const lfuse__facts *facts, const
 /* ---- the solvers: what lies as it should is that of solvers by tensor maps, whose tiles have the same numbers ---- */
 
 static const lfuse__tile_source packed = {
-    .product = LFUSE__FRONT_PRODUCT, .put_part = put_part, .put_other = put_packer, .pack = pack,
+    .batches = true, .product = LFUSE__FRONT_PRODUCT, .put_part = put_part, .put_other = put_packer, .pack = pack,
 };
 
 /* Of elements that warpgroups take along k alone. */
 static const lfuse__tile_source one_packed = {
-    .by_map = lfuse__is_k_contiguous, .product = LFUSE__FRONT_PRODUCT, .put_part = put_part, .put_other = put_packer,
-    .pack = pack_one,
+    .by_map = lfuse__is_k_contiguous, .batches = true, .product = LFUSE__FRONT_PRODUCT, .put_part = put_part,
+    .put_other = put_packer, .pack = pack_one,
 };
 
 /* f16 and bf16 whose lines in memory are no whole chunks: a copy without a wait moves 4 bytes of them, or none. */

@@ -10,8 +10,8 @@
 
 #include "common/kernels/text/gemm_tma.k.h"
 
-/* The matrix of an operand's map. An operand that all products of a batch share has one. */
-static lfuse__expr matrix_of(const lfuse__tiles *t, int operand)
+/* An operand that all products of a batch share has one matrix. */
+lfuse__expr lfuse__tma_matrix(const lfuse__tiles *t, int operand)
 {
     const int apart = t->l.apart[operand];
 
@@ -25,7 +25,8 @@ static void put_part(const void *context, int part, int indent)
     const int a_bytes = lfuse__mma_k_tile_bytes(p, LFUSE__PRODUCT_A);
     const int b_bytes = lfuse__mma_k_tile_bytes(p, LFUSE__PRODUCT_B);
     const int box = p->depth * LFUSE__WGMMA_LINE;
-    const lfuse__expr of_a = matrix_of(t, LFUSE__PRODUCT_A), of_b = matrix_of(t, LFUSE__PRODUCT_B);
+    const lfuse__expr of_a = lfuse__tma_matrix(t, LFUSE__PRODUCT_A);
+    const lfuse__expr of_b = lfuse__tma_matrix(t, LFUSE__PRODUCT_B);
     const lfuse__expr first_row = lfuse__pipeline_first_row(p);
     const lfuse__parameter own[] = {
         {"FIRST_ROW", .word = first_row.text}, {"COLUMN_SUMS", .number = p->column_sums},
@@ -137,8 +138,7 @@ static bool serves(const lfuse__product_class *p, const int64_t *least, const in
 {
     const bool known = !memcmp(least, most, LFUSE__PRODUCT_BATCH * sizeof *least);
 
-    return p->split != LFUSE__SPLIT_STREAM_K &&
-           (!known || p->batched || p->column_sums || lfuse__mma_suits(p, least)) &&
+    return p->split != LFUSE__SPLIT_STREAM_K && (!known || p->column_sums || lfuse__mma_suits(p, least)) &&
            lfuse__tile_serves(p, least, most);
 }
 

@@ -534,8 +534,9 @@ void case_units(rig *r, lfuse_type type, lfuse_precision precision)
                 (at || (units[i].solver == &lfuse__tma ? type != LFUSE_BF16 : !is_always_tried(units[i].solver))))
                 continue;
             const lfuse__matmul_candidate t = unit_of(i, (int)parts);
-            /* Of 8 bits the first size is always run, which is one way for all shapes: so these begin with others. */
-            class_of_unit(&p, units[i].solver, type, precision, is_of_bytes(units[i].solver) ? turn + i : turn,
+            /* The first size that is always run would be one way for all shapes: so these begin with others. */
+            const int from = is_of_bytes(units[i].solver) ? i : is_always_tried(units[i].solver) ? i / 2 : 0;
+            class_of_unit(&p, units[i].solver, type, precision, turn + from,
                           staged || ahead ? LONG : (ending)(turn / 2 % ENDINGS));
             r->facts = facts_of_unit(&facts, i);
             p.s.k.product.batched = is_batched(r, i, &desc, at);

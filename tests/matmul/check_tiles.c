@@ -623,23 +623,24 @@ static void tf32_class(lfuse__kernel_class *c, int way)
 }
 
 /*
- * In tf32 maps copy lines of whole chunks along k. Of large products other operands are packed before; small ones, and
- * all products of other devices, are multiplied by warps.
+ * In tf32 maps copy lines of whole chunks along k. Of large products, batches too, other operands are packed before;
+ * small ones, and all products of other devices, are multiplied by warps.
  */
 TEST(maps_of_tf32)
 {
     static const lfuse__solver *const solvers[] = {&lfuse__tf32_half_packed, &lfuse__tf32_packed, &lfuse__tma_tf32,
                                                    &lfuse__tf32_half_packed};
-    const int64_t extents[] = {4096, 2048, 8192}, odd[] = {4096, 2048, 8190}, one[] = {1, 1, 3};
+    const int64_t extents[] = {4096, 2048, 8192, 3}, odd[] = {4096, 2048, 8190, 3}, one[] = {1, 1, 3, 3};
     lfuse__facts facts = facts_of(LFUSE__PRODUCTS_TUNED);
     lfuse__kernel_class c;
     facts.tensor_cores = facts.wgmma = true;
     facts.dynamic_local_bytes = 226 * 1024, facts.tensor_map = some_map;
-    for (int way = 0; way < 8; way++) {
-        facts.wgmma = way < 4;
+    for (int way = 0; way < 16; way++) {
+        facts.wgmma = (way & 4) == 0;
         tf32_class(&c, way);
+        c.product.batched = way & 8;
         OK(choose(&facts, extents, false, &c));
-        ck_assert_ptr_eq(c.product.solver, facts.wgmma ? solvers[way] : &lfuse__mma_tf32);
+        ck_assert_ptr_eq(c.product.solver, facts.wgmma ? solvers[way & 3] : &lfuse__mma_tf32);
         if (facts.wgmma) ck_assert_uint_le(lfuse__family_local_bytes(&c), facts.dynamic_local_bytes - 256);
         OK(choose(&facts, odd, false, &c));
         ck_assert_ptr_eq(c.product.solver, facts.wgmma ? &lfuse__tf32_packed : &lfuse__mma_tf32);
@@ -720,7 +721,7 @@ TEST(packed_in_tf32_of_any_size)
     }
 }
 
-/* Where lines have no maps, operands of 16 bits are packed before; not in batches, nor where columns are summed. */
+/* Where lines have no maps, operands of 16 bits are packed before, of batches too; not where columns are summed. */
 TEST(maps_of_odd_rows)
 {
     static const int64_t all[][4] = {{4096, 4096, 4097, 4}, {4096, 4097, 4096, 4}, {2047, 2047, 2047, 4}};
@@ -739,7 +740,7 @@ TEST(maps_of_odd_rows)
         class_of(&c, LFUSE_F16);
         c.product.batched = true;
         OK(choose(&facts, all[i], false, &c));
-        ck_assert_ptr_ne(c.product.solver, &lfuse__f16_packed);
+        ck_assert_ptr_eq(c.product.solver, &lfuse__f16_packed);
     }
     class_of(&c, LFUSE_BF16);
     OK(choose(&facts, (int64_t[]){4097, 4096, 4096}, false, &c)); /* rows of A run along k */
@@ -752,6 +753,13 @@ TEST(maps_of_odd_rows)
     ck_assert_uint_eq(lfuse__product_workspace(&c, &facts, &g), lines * 4096 * 2);
     OK(lfuse__product_pack(&c, &facts, &g, &packed));
     ck_assert_uint_eq(packed.groups, lines / 64 * 64);
+    /* All matrices of a batch are packed. */
+    c.product.batched = true;
+    g.extents[LFUSE__PRODUCT_BATCH] = 3;
+    ck_assert_uint_eq(lfuse__product_workspace(&c, &facts, &g), 3 * lines * 4096 * 2);
+    OK(lfuse__product_pack(&c, &facts, &g, &packed));
+    ck_assert_uint_eq(packed.groups, 3 * lines / 64 * 64);
+    c.product.batched = false;
     /* What is packed of a frozen operand is kept. */
     c.product.frozen[LFUSE__PRODUCT_B] = true;
     OK(choose(&facts, (int64_t[]){4097, 4096, 4096}, false, &c));
@@ -839,7 +847,6 @@ TEST(bytes_by_units)
         c.product.ta = !cases[i].along, c.product.tb = cases[i].along;
         OK(choose(&facts, (int64_t[]){4096, 2048, cases[i].k}, false, &c));
         ck_assert_msg(c.product.solver == cases[i].solver, "%d: %s", (int)i, c.product.solver->name);
-        if (cases[i].solver == &lfuse__fp8_packed) continue;
         c.product.batched = true;
         OK(choose(&facts, (int64_t[]){4096, 2048, cases[i].k, 2}, false, &c));
         ck_assert_msg(c.product.solver == cases[i].solver, "%d, batched: %s", (int)i, c.product.solver->name);
