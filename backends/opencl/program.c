@@ -91,8 +91,8 @@ lfuse_status lfuse__cl_probe_compiler(lfuse__bdevice *dev)
     d->facts.info.tf32 = d->facts.tensor_cores;
     LFUSE__TRY(probe_wgmma(dev));
     if (d->facts.tensor_cores || compiles(dev, PROBE(SHUFFLE)))
-        snprintf(d->options + length, sizeof d->options - length, " -DLFUSE_PTX=1%s%s",
-                 d->facts.tensor_cores ? " -DLFUSE_TENSOR_CORES=1" : "", d->facts.wgmma ? " -DLFUSE_WGMMA=1" : "");
+        snprintf(d->options + length, sizeof d->options - length, " -DLFUSE_PTX=1%s",
+                 d->facts.wgmma ? " -DLFUSE_WGMMA=1" : "");
     return LFUSE_OK;
 }
 
