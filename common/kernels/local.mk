@@ -90,8 +90,10 @@ kernel_texts = \
 	%reldir%/text/gemm_skinny_store.k \
 	%reldir%/text/gemm_split_k.k \
 	%reldir%/text/gemm_split_words.k \
+	%reldir%/text/gemm_split_words_largest.k \
 	%reldir%/text/gemm_split_words_load.k \
 	%reldir%/text/gemm_split_words_operand.k \
+	%reldir%/text/gemm_split_words_store.k \
 	%reldir%/text/gemm_tma.k \
 	%reldir%/text/gemm_wgmma.k \
 	%reldir%/text/grid_stride.k \

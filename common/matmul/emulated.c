@@ -6,13 +6,19 @@
 
 #include "common/kernels/text/gemm_emulated_unscaled.k.h"
 #include "common/kernels/text/gemm_split_words.k.h"
+#include "common/kernels/text/gemm_split_words_largest.k.h"
 #include "common/kernels/text/gemm_split_words_load.k.h"
 #include "common/kernels/text/gemm_split_words_operand.k.h"
+#include "common/kernels/text/gemm_split_words_store.k.h"
 
 enum {
     FACTOR = LFUSE__EMULATED_FACTOR,
+    CHUNK = 8,                     /* elements that a work-item splits together */
     NOT_FINITE = 1 << 20,          /* the factor of a row or a column that is not split */
-    SPLITTERS = 512                /* work-items of a group that splits */
+    SPLITTERS = 512,               /* work-items of a group that splits */
+    HELD = 8,                      /* chunks that a work-item holds in registers, of which it has 128 */
+    PASSING = 4,                   /* others, that it reads together when it seeks the largest element */
+    AGAIN = 2                      /* and when it splits them: then scales take registers, too */
 };
 
 const lfuse__emulation *lfuse__emulation_of(lfuse_precision precision)
@@ -63,13 +69,37 @@ static void put_load(const void *context, int operand, int indent)
     lfuse__put_text(t->t.out, indent, lfuse__text_gemm_split_words_load, parameters, NULL, NULL);
 }
 
+static void put_largest(const void *context, int operand, int indent)
+{
+    const lfuse__tiles *t = context;
+
+    (void)operand;
+    lfuse__put_text(t->t.out, indent, lfuse__text_gemm_split_words_largest, (lfuse__parameter[]){{NULL}}, NULL, NULL);
+}
+
+static void put_store(const void *context, int operand, int indent)
+{
+    const lfuse__tiles *t = context;
+    const lfuse__emulation *e = t->p->solver->emulation;
+    const int chunks = t->p->depth / CHUNK; /* of a line along k */
+    const lfuse__parameter parameters[] = {
+        {"K_CONTIGUOUS", .number = lfuse__is_k_contiguous(t->p, operand)}, {"DEPTH", .number = t->p->depth},
+        {"SPAN", .number = CHUNK / chunks}, {"TURNS", .number = chunks},
+        {"WIDTH", .number = lfuse__tile_width(t->p, operand)}, {"ALL_WORDS", .number = words_bytes(t->p)},
+        {"EACH", .number = e->words}, {"WORD", .word = e->word}, {NULL},
+    };
+
+    lfuse__put_text(t->t.out, indent, lfuse__text_gemm_split_words_store, parameters, NULL, NULL);
+}
+
 /*
- * Returns how many rows of A, or columns of B, a group has. Across, wide bands are read in whole lines of the cache;
- * narrow ones are more groups, which small products have too few of, and their words are still whole sectors.
+ * Returns how many rows of A, or columns of B, a group has. Along k a warp has a row: fewer work-items would hold less
+ * of it, and more would have too little to do where k is small. Across, wide bands are read in whole lines of the
+ * cache; narrow ones are more groups, which small products have too few of, and their words are still whole sectors.
  */
 static int band(const lfuse__product_class *p, int operand)
 {
-    enum { ALONG = 8, WIDE = 32, NARROW = 16, LARGE = 128 /* columns of the tiles of large products */ };
+    enum { ALONG = SPLITTERS / 32, WIDE = 32, NARROW = 16, LARGE = 128 /* columns of the tiles of large products */ };
 
     if (lfuse__is_k_contiguous(p, operand)) return ALONG;
     return p->columns >= LARGE ? WIDE : NARROW;
@@ -77,14 +107,14 @@ static int band(const lfuse__product_class *p, int operand)
 
 static void put_split(const void *context, int operand, int indent)
 {
-    static const lfuse__text_place places[2][2] = {{{"LOAD", put_load, LFUSE__PRODUCT_A}, {NULL, NULL, 0}},
-                                                   {{"LOAD", put_load, LFUSE__PRODUCT_B}, {NULL, NULL, 0}}};
+    const lfuse__text_place places[] = {
+        {"LOAD", put_load, operand}, {"LARGEST", put_largest, operand}, {"STORE", put_store, operand}, {NULL, NULL, 0},
+    };
     const lfuse__tiles *t = context;
     const bool a = operand == LFUSE__PRODUCT_A;
     const lfuse__expr first = first_of(t, operand);
     const lfuse__expr aligned = lfuse__expression("W(%d) >> %d & 1", t->l.own + LFUSE__TILES_VECTORS, operand);
     const lfuse__expr factors = lfuse__emulated_factors(t, operand), all = lfuse__front_tiles(t, operand);
-    const int chunks = t->p->depth / 8; /* of a line along k */
     const bool strided = a && t->p->column_sums;
     const lfuse__expr row = strided ? lfuse__pipeline_row(t->p, lfuse__pipeline_first_row(t->p).text, "in_tile")
                                     : lfuse__expression("0");
@@ -93,17 +123,17 @@ static void put_split(const void *context, int operand, int indent)
                                              e->largest, e->largest);
     const lfuse__parameter parameters[] = {
         {"K_CONTIGUOUS", .number = lfuse__is_k_contiguous(t->p, operand)}, {"OPERAND", .word = first.text},
-        {"DEPTH", .number = t->p->depth}, {"SPAN", .number = 8 / chunks}, {"TURNS", .number = chunks},
+        {"DEPTH", .number = t->p->depth}, {"ITEMS", .number = SPLITTERS},
+        {"HELD", .number = HELD}, {"PASSING", .number = PASSING}, {"AGAIN", .number = AGAIN},
         {"LD", .number = a ? t->l.lda : t->l.ldb}, {"ALIGNED", .word = aligned.text},
         {"WIDTH", .number = lfuse__tile_width(t->p, operand)}, {"BAND", .number = band(t->p, operand)},
         {"FACTORS", .word = factors.text}, {"TILES", .word = a ? "tiles_down" : "tiles_across"},
         {"ALL", .word = all.text}, {"BATCHED", .number = t->p->batched}, {"NOT_FINITE", .number = NOT_FINITE},
         {"STRIDED", .number = strided}, {"ROW_OF_TILE", .word = row.text},
-        {"ALL_WORDS", .number = words_bytes(t->p)}, {"EACH", .number = e->words}, {"WORD", .word = e->word},
-        {"UP", .word = up.text}, {NULL},
+        {"ALL_WORDS", .number = words_bytes(t->p)}, {"UP", .word = up.text}, {NULL},
     };
 
-    lfuse__put_text(t->t.out, indent, lfuse__text_gemm_split_words_operand, parameters, places[operand], t);
+    lfuse__put_text(t->t.out, indent, lfuse__text_gemm_split_words_operand, parameters, places, t);
 }
 
 void lfuse__emulated_put_split(const lfuse__tiles *t, const char *name)

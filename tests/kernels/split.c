@@ -548,6 +548,20 @@ static void fill_24_b(float *x, int64_t k, int operand, int64_t i, uint64_t *sta
     fill_bits(24, x, k, operand == A, i, state);
 }
 
+/* Demands the result that exact arithmetic has; `number` and `way` name the problem. */
+static void expect_exact(const kernels *ks, const problem *p, bool twice, int number, int way)
+{
+    float *split = twice ? by_splitting_twice(ks, p) : by_splitting(ks, p);
+    for (int64_t e = 0; e < p->wide[A] * p->wide[B]; e++) {
+        const int64_t row = e / p->wide[B], column = e % p->wide[B];
+        double exact = 0;
+        for (int64_t l = 0; l < p->k; l++) exact += (double)*at(p, A, row, l) * *at(p, B, column, l);
+        ck_assert_msg(split[e] == exact, "%s, integers %d, %d: %.9g at %lld, %lld, expected %.9g", ks->what, number,
+                      way, (double)split[e], (long long)row, (long long)column, exact);
+    }
+    free(split);
+}
+
 static void case_exact(const kernels *ks, int way)
 {
     static const struct { int64_t sizes[3]; int pad, offset; } all[] = {
@@ -562,17 +576,48 @@ static void case_exact(const kernels *ks, int way)
             if (!ks->all && ((i + way) % 2 || f != (i + way) / 2 % 3)) continue;
             problem_open(&p, &ks->split.k.product, all[i].sizes, all[i].pad, all[i].offset);
             fill_problem(&p, fills[f], (uint64_t)i + 1);
-            float *split = i % 4 == way ? by_splitting_twice(ks, &p) : by_splitting(ks, &p);
-            for (int64_t e = 0; e < p.wide[A] * p.wide[B]; e++) {
-                const int64_t row = e / p.wide[B], column = e % p.wide[B];
-                double exact = 0;
-                for (int64_t l = 0; l < p.k; l++) exact += (double)*at(&p, A, row, l) * *at(&p, B, column, l);
-                ck_assert_msg(split[e] == exact, "%s, integers %d, %d: %.9g at %lld, %lld, expected %.9g", ks->what, i,
-                              f, (double)split[e], (long long)row, (long long)column, exact);
-            }
-            free(split);
+            expect_exact(ks, &p, i % 4 == way, i, f);
             problem_close(&p);
         }
+}
+
+/*
+ * Integers of up to 11 bits times columns of one 1 and zeros, or rows: ones and the largest element of a row, of 22
+ * bits, lie all over k, so that an element that the largest one is not sought among, or that is not split, is seen.
+ */
+static void fill_long(float *x, int64_t k, bool ones, int64_t i, uint64_t *state)
+{
+    for (int64_t l = 0; l < k; l++) x[l] = ones ? (float)(l == i * 73 % k) : (float)exponent(state, 2047);
+    if (!ones) x[i * 1531 % k] = (float)((1 << 22) - 1);
+}
+
+static void fill_long_a(float *x, int64_t k, int operand, int64_t i, uint64_t *state)
+{
+    fill_long(x, k, operand == B, i, state);
+}
+
+static void fill_long_b(float *x, int64_t k, int operand, int64_t i, uint64_t *state)
+{
+    fill_long(x, k, operand == A, i, state);
+}
+
+/* More of k than the registers of a group hold when it splits: both operands lie along k, or across. */
+static void case_long(rig *r, const splitter *by)
+{
+    static const int64_t sizes[] = {60, 40, 5290};
+    static filler *const fills[] = {fill_long_a, fill_long_b};
+    for (int way = 1; way <= 2; way++) {
+        kernels ks;
+        kernels_open(&ks, r, by, way & 1, way >> 1);
+        for (int f = 0; f < 2; f++) {
+            problem p;
+            problem_open(&p, &ks.split.k.product, sizes, f ? 2 : 3, 0);
+            fill_problem(&p, fills[f], 1);
+            expect_exact(&ks, &p, false, (int)sizes[2], way);
+            problem_close(&p);
+        }
+        kernels_close(&ks);
+    }
 }
 
 /* ---- operands that are frozen ---- */
@@ -694,11 +739,16 @@ static void case_not_finite(const kernels *ks)
     problem_close(&p);
 }
 
-static void case_ways(rig *r, const splitter *by)
+static bool splits(const rig *r, const splitter *by)
 {
     const lfuse__matmul_desc desc = {.types = {LFUSE_F32, LFUSE_F32}, .result = LFUSE_F32,
                                      .precision = by->solver->emulation->precision};
-    if (lfuse__solver_declines(by->solver, &r->facts, &desc)) return;
+    return !lfuse__solver_declines(by->solver, &r->facts, &desc);
+}
+
+static void case_ways(rig *r, const splitter *by)
+{
+    if (!splits(r, by)) return;
     for (int way = 0; way < 4; way++) {
         kernels ks;
         if (!(by->ways >> way & 1) && r->facts.info.kind != LFUSE_DEVICE_GPU && !test_all()) continue;
@@ -722,4 +772,5 @@ void case_split(rig *r)
         case_ways(&little, &with_little[i]);
         case_ways(r, &by_warps[i]);
     }
+    if (splits(r, &by_warps[0])) case_long(r, &by_warps[0]);
 }
