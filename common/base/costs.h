@@ -50,16 +50,21 @@ typedef struct lfuse__tiles_range {
     double products;
 } lfuse__tiles_range;
 enum { LFUSE__TILES_RANGES = 5 };
+/* Multiply-adds of a compute unit in a cycle, in the library's products on tensor cores; 0: not known. */
+typedef struct lfuse__library_rates {
+    double whole;  /* of A, B and D whose lines are whole numbers of 16 bytes */
+    double across; /* the same where lines of neither operand run along k */
+    double words;  /* where lines are no more than whole numbers of 4 bytes, */
+    double odd;    /* and where some are no such numbers */
+    double start;  /* cycles that such a product takes in addition */
+} lfuse__library_rates;
 typedef struct lfuse__provider_costs {
     lfuse__tiles_range ranges[LFUSE__TILES_RANGES];
     double always;      /* multiplications of two rows or more of f32 that are for tiles whatever their shape */
     double batch_full;  /* a batch of more multiplications than these fills the device */
     double batch_small; /* in such a batch, products of at most so many are the library's */
     double batch_large; /* and so are products of so many or more */
-    double tf32;        /* multiply-adds of a compute unit in a cycle, in its products in tf32; 0: not known */
-    double tf32_across; /* the same where lines of neither operand run along k */
-    double tf32_odd;    /* the same where lines of an operand, or of D, are no whole numbers of 16 bytes */
-    double tf32_start;  /* cycles that such a product takes in addition */
+    lfuse__library_rates tf32, narrow; /* of its products in tf32; of f16 and bf16 */
 } lfuse__provider_costs;
 
 /* What parts of k cost, whose sums groups add up; in cycles. */

@@ -132,6 +132,19 @@ static lfuse_status pack_one(const lfuse__kernel_class *c, const lfuse__facts *f
     return lfuse__tma_set_maps(c, facts, g, packed);
 }
 
+/*
+ * Returns the cycles by which tiles take longer whose rows of D are no whole vectors. On an H100 16 x 1023 cubed of f16
+ * took 23 us longer than without, 32 x 511 cubed 18, 2047 cubed 3.
+ */
+static double storing_singly(const lfuse__product_class *p, const lfuse__facts *facts, const int64_t *extents,
+                             const lfuse__cut *c)
+{
+    const double each = extents[1] % lfuse__tiles_vector(p) ? 0.25 : 0;
+
+    return each * p->rows * p->columns *
+           (double)lfuse__ceil_div(c->down * c->across * c->matrices, lfuse__units(facts));
+}
+
 /* The operands are read and stored. Of what is stored all lines are whole. */
 static bool cost(const lfuse__product_class *p, const lfuse__facts *facts, const int64_t *extents, lfuse__cut *c)
 {
@@ -142,6 +155,7 @@ static bool cost(const lfuse__product_class *p, const lfuse__facts *facts, const
     if (p->batched) whole[LFUSE__PRODUCT_BATCH] = extents[LFUSE__PRODUCT_BATCH];
     if (!lfuse__pipeline_cost(p, facts, whole, c)) return false;
     lfuse__front_add_cost(p, facts, extents, 2 * lfuse__mma_bytes(p), c);
+    c->time += storing_singly(p, facts, extents, c);
     return true;
 }
 

@@ -114,35 +114,50 @@ static bool has_tensor_cores(const lfuse__matmul_desc *desc)
     return lfuse__is_narrow(desc->types[0]) || desc->precision == LFUSE_PRECISION_TF32;
 }
 
-enum { CHUNK = 4 /* elements of f32 in 16 bytes */ };
+static bool is_of_16_bits(const lfuse__matmul_desc *desc)
+{
+    const lfuse_type type = desc->types[0];
 
-/* Returns the multiply-adds in tf32 of such a library, which depend on how operands are stored. */
-static double tf32_rate(const lfuse__provider_costs *costs, const lfuse__matmul_desc *desc)
+    return (type == LFUSE_F16 || type == LFUSE_BF16) && desc->types[1] == type;
+}
+
+/* Returns the rates of a library that was measured for such operands; NULL: none was. */
+static const lfuse__library_rates *rates_of(const lfuse__provider_costs *costs, const lfuse__matmul_desc *desc)
+{
+    if (desc->precision == LFUSE_PRECISION_TF32) return &costs->tf32;
+    return is_of_16_bits(desc) ? &costs->narrow : NULL;
+}
+
+/* Returns the one of the rates for how A, B and D are stored; 0: it is not known. */
+static double rate_of(const lfuse__library_rates *rates, const lfuse__matmul_desc *desc)
 {
     const lfuse__matmul_sizes *s = &desc->low;
     const bool *transposed = desc->transposed;
-    const int64_t line_a = transposed[0] ? s->m : s->k, line_b = transposed[1] ? s->k : s->n, line_d = s->n;
+    const int64_t lines = (transposed[0] ? s->m : s->k) | (transposed[1] ? s->k : s->n) | s->n;
+    const int64_t bytes = lines * (int64_t)lfuse_type_size(desc->types[0]); /* as odd as the oddest line */
 
-    if (line_a % CHUNK || line_b % CHUNK || line_d % CHUNK) return costs->tf32_odd;
-    return transposed[0] && !transposed[1] ? costs->tf32_across : costs->tf32;
+    if (bytes % 4) return rates->odd;
+    if (bytes % 16) return rates->words;
+    return transposed[0] && !transposed[1] ? rates->across : rates->whole;
 }
 
 /*
- * Whether a product in tf32 whose sizes are known is estimated to take no longer than by a library that was measured.
- * Who computes it by its own kernels depends on how operands are stored, which the ranges do not.
+ * Whether a product on tensor cores whose sizes are known is estimated to take no longer than by a library that was
+ * measured. What either takes depends on how operands are stored, which the ranges do not.
  */
-static bool is_native_in_tf32(const lfuse__facts *facts, const lfuse__provider_costs *costs,
-                              const lfuse__matmul_desc *desc)
+static bool is_estimated_native(const lfuse__facts *facts, const lfuse__provider_costs *costs,
+                                const lfuse__matmul_desc *desc)
 {
     const lfuse__matmul_sizes *s = &desc->low;
+    const lfuse__library_rates *rates = rates_of(costs, desc);
+    const double rate = rates ? rate_of(rates, desc) : 0;
     double native;
 
-    if (desc->precision != LFUSE_PRECISION_TF32 || !costs->tf32 || memcmp(s, &desc->high, sizeof *s) || s->m < 1 ||
-        s->n < 1 || s->k < 1 || s->matrices < 1)
+    if (rate <= 0 || memcmp(s, &desc->high, sizeof *s) || s->m < 1 || s->n < 1 || s->k < 1 || s->matrices < 1)
         return false;
     native = lfuse__matmul_estimate(facts, desc);
-    return native >= 0 && native <= costs->tf32_start + multiplications(s) * (double)s->matrices /
-                                                            (tf32_rate(costs, desc) * (double)lfuse__units(facts));
+    return native >= 0 && native <= rates->start + multiplications(s) * (double)s->matrices /
+                                                       (rate * (double)lfuse__units(facts));
 }
 
 /* Where neither of both declines, and nobody says who computes it. */
@@ -157,7 +172,7 @@ static lfuse__computes estimated(const lfuse__facts *facts, const lfuse__matmul_
     int i;
 
     if (is_for_tiles(facts, desc->types[0])) return LFUSE__COMPUTES_NATIVE;
-    if (tuned && is_native_in_tf32(facts, &costs, desc)) return LFUSE__COMPUTES_NATIVE;
+    if (tuned && is_estimated_native(facts, &costs, desc)) return LFUSE__COMPUTES_NATIVE;
     if (is_native(facts, desc, &few_rows) && is_native(facts, desc, &few_columns) &&
         (!tuned || (multiplications(high) <= costs.always && !vendor_takes_batch(&costs, low, high))))
         return LFUSE__COMPUTES_NATIVE;

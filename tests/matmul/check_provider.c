@@ -266,6 +266,41 @@ TEST(in_tf32)
     }
 }
 
+/*
+ * So are known sizes of f16 and bf16 that the library is slow at: whose lines are no whole numbers of 16 bytes, and
+ * slower still, of 4 bytes. Of small products the launch in front is what counts.
+ */
+TEST(of_odd_lines)
+{
+    enum { NATIVE = LFUSE__COMPUTES_NATIVE, LIBRARY = LFUSE__COMPUTES_EPILOGUE };
+    static const struct { lfuse__matmul_sizes low, high; bool tb; int computes; } cases[] = {
+        { { 4096, 4096, 4096, 1 }, { 4096, 4096, 4096, 1 }, false, LIBRARY },
+        { { 4097, 4096, 4096, 1 }, { 4097, 4096, 4096, 1 }, false, LIBRARY },
+        { { 4096, 4096, 4097, 1 }, { 4096, 4096, 4097, 1 }, false, NATIVE },
+        { { 4096, 4098, 4096, 1 }, { 4096, 4098, 4096, 1 }, false, NATIVE },
+        { { 4096, 4098, 4096, 1 }, { 4096, 4098, 4096, 1 }, true, NATIVE },
+        { { 4096, 4098, 4096, 1 }, { 4096, 4099, 4096, 1 }, false, LIBRARY },
+        { { 1023, 1023, 1023, 1 }, { 1023, 1023, 1023, 1 }, false, NATIVE },
+        { { 1023, 1023, 1023, 16 }, { 1023, 1023, 1023, 16 }, false, NATIVE },
+        { { 1022, 1022, 1022, 16 }, { 1022, 1022, 1022, 16 }, false, NATIVE },
+        { { 255, 255, 255, 64 }, { 255, 255, 255, 64 }, false, LIBRARY },
+        { { 127, 127, 127, 256 }, { 127, 127, 127, 256 }, false, LIBRARY },
+        { { 127, 127, 127, 1 }, { 127, 127, 127, 1 }, false, LIBRARY },
+    };
+
+    gpu(LFUSE__PRODUCTS_TUNED);
+    rig_facts.generation = 90, rig_facts.info.compute_units = 132;
+    rig_facts.tensor_cores = rig_facts.wgmma = true;
+    rig_facts.dynamic_local_bytes = 226 * 1024, rig_facts.tensor_map = no_map;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const lfuse_type type = i % 2 ? LFUSE_BF16 : LFUSE_F16;
+        const lfuse__matmul_desc desc = { .types = { type, type }, .result = type, .low = cases[i].low,
+                                          .high = cases[i].high, .batched = cases[i].low.matrices > 1,
+                                          .transposed = { false, cases[i].tb } };
+        ck_assert_msg((int)lfuse__products_advice.provider(&rig_facts, &desc) == cases[i].computes, "case %d", (int)i);
+    }
+}
+
 /* Every solver takes a product or gives a reason why it does not. */
 TEST(takers)
 {

@@ -631,6 +631,7 @@ TEST(maps_of_tf32)
     static const lfuse__solver *const solvers[] = {&lfuse__tf32_half_packed, &lfuse__tf32_packed, &lfuse__tma_tf32,
                                                    &lfuse__tf32_half_packed};
     const int64_t extents[] = {4096, 2048, 8192, 3}, odd[] = {4096, 2048, 8190, 3}, one[] = {1, 1, 3, 3};
+    const int64_t small[] = {511, 511, 511, 32}; /* many products, whose elements warps would copy one by one */
     lfuse__facts facts = facts_of(LFUSE__PRODUCTS_TUNED);
     lfuse__kernel_class c;
     facts.tensor_cores = facts.wgmma = true;
@@ -643,6 +644,8 @@ TEST(maps_of_tf32)
         ck_assert_ptr_eq(c.product.solver, facts.wgmma ? solvers[way & 3] : &lfuse__mma_tf32);
         if (facts.wgmma) ck_assert_uint_le(lfuse__family_local_bytes(&c), facts.dynamic_local_bytes - 256);
         OK(choose(&facts, odd, false, &c));
+        ck_assert_ptr_eq(c.product.solver, facts.wgmma ? &lfuse__tf32_packed : &lfuse__mma_tf32);
+        OK(choose(&facts, small, false, &c));
         ck_assert_ptr_eq(c.product.solver, facts.wgmma ? &lfuse__tf32_packed : &lfuse__mma_tf32);
         OK(choose(&facts, one, false, &c));
         ck_assert_ptr_eq(c.product.solver, &lfuse__mma_tf32);
