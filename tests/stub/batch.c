@@ -180,8 +180,7 @@ static lfuse_status start(job *j)
     lfuse__strbuf_add(&source, lfuse__stub_backend.prelude);
     for (const lfuse__stub_text *t = j->texts; t; t = t->waiting) lfuse__strbuf_add(&source, t->text);
     lfuse_status status = lfuse__strbuf_check(&source);
-    if (!status) status = lfuse__stub_write_file(j->folder.source, source.data, source.length);
-    if (!status) status = lfuse__stub_compile_start(&j->folder, &j->child);
+    if (!status) status = lfuse__stub_compile_start(&j->folder, source.data, &j->child);
     lfuse__strbuf_free(&source);
     if (status) lfuse__stub_folder_remove(&j->folder);
     j->started = !status;

@@ -46,7 +46,7 @@ lfuse_status lfuse__stub_write_file(const char *path, const void *data, size_t b
 lfuse_status lfuse__stub_read_file(const char *path, lfuse__strbuf *out);
 /* What else kernels are compiled for: 0 over 16 lanes, else the work-items that step together. */
 unsigned lfuse__stub_form(void);
-lfuse_status lfuse__stub_compile_start(const lfuse__stub_folder *f, pid_t *child);
+lfuse_status lfuse__stub_compile_start(const lfuse__stub_folder *f, const char *source, pid_t *child);
 lfuse_status lfuse__stub_compile_wait(pid_t child, bool *compiled);
 /* Loads an object file that was compiled. ERR_MEMORY: the loader does not say why it failed. */
 lfuse_status lfuse__stub_library(const char *object, void **library);

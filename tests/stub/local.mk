@@ -6,5 +6,5 @@ tests_stub_libstub_la_SOURCES = %reldir%/batch.c %reldir%/faults.c %reldir%/faul
 nodist_tests_stub_libstub_la_SOURCES = %reldir%/prelude.k.h
 BUILT_SOURCES += %reldir%/prelude.k.h
 CLEANFILES += %reldir%/prelude.k.h
-EXTRA_DIST += %reldir%/prelude.k
-%reldir%/prelude.k.h: backends/dialect.k backends/fp8.k backends/functions.k
+EXTRA_DIST += %reldir%/crews.k %reldir%/prelude.k
+%reldir%/prelude.k.h: %reldir%/crews.k backends/dialect.k backends/fp8.k backends/functions.k

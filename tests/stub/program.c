@@ -28,12 +28,12 @@ struct lfuse__bprogram {
 
 /*
  * -O0: for kernels over 16 lanes -O1 takes five times as long, which no test's data make up for. $4: lanes(), $5: the
- * form, $6: wide_registers(). Without libc, which the process that loads the kernels has: reading its symbols would
+ * form, $6: needs_crews(), $7: wide_registers(). Without libc, which the process that loads the kernels has: reading its symbols would
  * take most of the time of linking.
  */
 static const char compile_line[] =
     "exec ${CC:-cc} -std=gnu11 -w -shared -fPIC -O0 -ffp-contract=off -fwrapv -fno-math-errno -fno-strict-aliasing "
-    "-DLFUSE_LANES=\"$4\" -DLFUSE_SIMD=\"$5\" $6 $CFLAGS -nostdlib -o \"$2\" \"$1\" -lm -lgcc >\"$3\" 2>&1";
+    "-DLFUSE_LANES=\"$4\" -DLFUSE_SIMD=\"$5\" -DLFUSE_CREWS=\"$6\" $7 $CFLAGS -nostdlib -o \"$2\" \"$1\" -lm -lgcc >\"$3\" 2>&1";
 
 lfuse_status lfuse__stub_folder_create(lfuse__stub_folder *f)
 {
@@ -97,11 +97,22 @@ static const char *wide_registers(void)
     return "";
 }
 
-lfuse_status lfuse__stub_compile_start(const lfuse__stub_folder *f, pid_t *child)
+/* Most kernels do not: reading crews.k would be a third of the time that the compiler takes for a small one. */
+static const char *needs_crews(const char *source)
+{
+    static const char *const words[] = {"\nRESIDENT(", "\nKERNEL_OCCUPANCY(", "\nKERNEL_ALIGNED(",
+                                        ") KERNEL_OCCUPANCY(" /* of a macro of the text's own */};
+    bool needs = lfuse__stub_form() > 1;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) needs |= strstr(source, words[i]) != NULL;
+    return needs && !lfuse__stub.vector_lanes ? "1" : "0";
+}
+
+lfuse_status lfuse__stub_compile_start(const lfuse__stub_folder *f, const char *source, pid_t *child)
 {
     char form[16];
-    const char *const arguments[] = {"sh",   "-c",    compile_line, "sh",             f->source, f->object,
-                                     f->log, lanes(), form,         wide_registers(), NULL};
+    const char *const arguments[] = {"sh",    "-c", compile_line,        "sh",             f->source, f->object, f->log,
+                                     lanes(), form, needs_crews(source), wide_registers(), NULL};
+    LFUSE__TRY(lfuse__stub_write_file(f->source, source, strlen(source)));
     snprintf(form, sizeof form, "%u", lfuse__stub_form());
     int failed = posix_spawn(child, "/bin/sh", NULL, NULL, (char *const *)arguments, environ);
     if (failed) return lfuse__error(LFUSE_ERR_LIBRARY, "stub: /bin/sh: %s", strerror(failed));
@@ -117,10 +128,10 @@ lfuse_status lfuse__stub_compile_wait(pid_t child, bool *compiled)
     return LFUSE_OK;
 }
 
-static lfuse_status compile(const lfuse__stub_folder *f, bool *compiled)
+static lfuse_status compile(const lfuse__stub_folder *f, const char *source, bool *compiled)
 {
     pid_t child;
-    LFUSE__TRY(lfuse__stub_compile_start(f, &child));
+    LFUSE__TRY(lfuse__stub_compile_start(f, source, &child));
     return lfuse__stub_compile_wait(child, compiled);
 }
 
@@ -208,8 +219,7 @@ lfuse_status lfuse__stub_program_build(lfuse__bdevice *dev, const char *source, 
     lfuse__stub_add(&lfuse__stub_count.kernels, kernels_of(source));
     if (lfuse__stub.batched) return build_later(source, program);
     LFUSE__TRY(lfuse__stub_folder_create(&f));
-    lfuse_status status = lfuse__stub_write_file(f.source, source, strlen(source));
-    if (status == LFUSE_OK) status = compile(&f, &compiled);
+    lfuse_status status = compile(&f, source, &compiled);
     if (status == LFUSE_OK && !compiled) {
         status = lfuse__stub_read_file(f.log, log);
         if (status == LFUSE_OK) status = lfuse__error(LFUSE_ERR_COMPILE, "stub: the host compiler refuses the source");
