@@ -73,6 +73,8 @@ kernel_texts = \
 	%reldir%/text/gemm_pack.k \
 	%reldir%/text/gemm_pack_f16.k \
 	%reldir%/text/gemm_pack_fp8.k \
+	%reldir%/text/gemm_pack_list.k \
+	%reldir%/text/gemm_pack_list_operand.k \
 	%reldir%/text/gemm_pack_tf32.k \
 	%reldir%/text/gemm_packed.k \
 	%reldir%/text/gemm_pipeline.k \

@@ -114,11 +114,11 @@ static void put_apart(const lfuse__kernel_class *c, int j, char *text, size_t si
     else if (c->operands[j].inner == LFUSE__STRIDE_MATRIX) snprintf(text, size, "matrix");
 }
 
-/* Elements from row to row of operand j, as variable number `of`. */
+/* Elements from row to row of operand j, as variable number `of`; of A and B the copy's may take its place. */
 static void put_row_stride(const lfuse__text *t, const lfuse__kernel_class *c, int of, int j)
 {
     if (of_rows(c, j))
-        lfuse__put(t->out, 2, "const u64 of_%d = (u64)LOAD_i64(p%d, %d);", of, c->noperands - 1,
+        lfuse__put(t->out, 2, "%su64 of_%d = (u64)LOAD_i64(p%d, %d);", j < SUM ? "" : "const ", of, c->noperands - 1,
                    lfuse__grouped_stride(j));
     else lfuse__put(t->out, 2, "const u64 of_%d = %d;", of, c->operands[j].inner == LFUSE__STRIDE_ROW);
 }
@@ -186,6 +186,8 @@ static lfuse_status check(const char *name, const lfuse__kernel_class *c, const 
     if (!p->solver || !p->solver->grouped_emit || !p->solver->runs_on(facts))
         return lfuse__error(LFUSE_ERR_UNSUPPORTED, "%s multiplies no lists of matrices by solver \"%s\"", facts->arch,
                             p->solver ? p->solver->name : "");
+    if (p->phase != LFUSE__GROUPED_PRODUCTS && (p->phase != LFUSE__GROUPED_PACK || !lfuse__grouped_packs(c)))
+        return lfuse__error(LFUSE_ERR_INVALID, "a product of the members of lists has no phase %d", p->phase);
     return lfuse__product_check_types(c);
 }
 
@@ -240,7 +242,7 @@ static unsigned local_bytes(const lfuse__kernel_class *k)
 {
     const lfuse__solver *solver = k->product.solver;
 
-    return solver->local_bytes ? solver->local_bytes(k) : 0;
+    return solver->local_bytes && k->product.phase == LFUSE__GROUPED_PRODUCTS ? solver->local_bytes(k) : 0;
 }
 
 const lfuse__kernel_family lfuse__family_grouped = {

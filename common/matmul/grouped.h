@@ -4,19 +4,26 @@
  * which 2 is the workspace). A chunk is a block of one member's result, of length 1; `start` is the block's index in
  * the member. The class has A, B and the sum as problem.h says, then
  *   - the epilogue's operands: UNIT (an element for each of the result), ROW, COLUMN, MATRIX, or REPEAT;
- *   - the shape, last: of each member the numbers matrices, m, n, k, then for each other operand, in order, its row
+ *   - the shape, last: of each member the numbers matrices, m, n, k; where in the workspace the copies of its A and of
+ *     its B begin, in bytes, below 0 where the operand is not copied; then for each other operand, in order, its row
  *     stride and its matrix stride in elements. These two are used of A, B and UNIT operands alone.
+ *
+ * Solvers whose tiles have chunks pack: where rows of A or B of a member are no whole chunks, a launch of the class's
+ * phase PACK, with the same words and groups, copies them into the workspace in front of the products.
  */
 #ifndef COMMON_MATMUL_GROUPED_H
 #define COMMON_MATMUL_GROUPED_H
 
 #include "common/matmul/solver.h"
 
+/* The phases of a class. */
+enum { LFUSE__GROUPED_PRODUCTS, LFUSE__GROUPED_PACK };
+
 /*
  * Return where numbers lie in the shape: the first of the two strides of operand j, and how many numbers there are in
- * all, of `noperands` operands with the shape.
+ * all, of `noperands` operands with the shape. PACKED is where the place of A's copy lies, of B's the next one.
  */
-enum { LFUSE__GROUPED_STRIDES = 4 };
+enum { LFUSE__GROUPED_PACKED = 4, LFUSE__GROUPED_STRIDES = LFUSE__GROUPED_PACKED + 2 };
 static inline int lfuse__grouped_stride(int j)
 {
     return LFUSE__GROUPED_STRIDES + 2 * j;
@@ -42,6 +49,21 @@ enum {
  */
 lfuse_status lfuse__grouped_choose(const lfuse__facts *facts, int64_t members, const lfuse__matmul_sizes *sizes,
                                    lfuse__kernel_class *c);
+/*
+ * grouped_pack.c.
+ *   - packs returns whether the class's solver packs.
+ *   - packed_bytes returns the bytes of the copy of a member's A or B (`operand`), which lies in memory as `lie` says:
+ *     elements from row to row and from matrix to matrix, and an address or offset where it begins. 0: it is read where
+ *     it lies.
+ */
+typedef struct lfuse__grouped_lie {
+    int64_t row, matrix;
+    uint64_t begins;
+} lfuse__grouped_lie;
+bool lfuse__grouped_packs(const lfuse__kernel_class *c);
+uint64_t lfuse__grouped_packed_bytes(const lfuse__kernel_class *c, int operand, const lfuse__matmul_sizes *s,
+                                     const lfuse__grouped_lie *lie);
+
 /* Sets how members of these sizes are cut into blocks, by the class's solver. */
 void lfuse__grouped_cut_make(const lfuse__kernel_class *c, const lfuse__facts *facts, int64_t members,
                              const lfuse__matmul_sizes *sizes, lfuse__grouped_cut *cut);

@@ -21,6 +21,7 @@ libfuse_core_la_SOURCES += \
 	%reldir%/front.h \
 	%reldir%/grouped.c \
 	%reldir%/grouped.h \
+	%reldir%/grouped_pack.c \
 	%reldir%/lanes.c \
 	%reldir%/mlp.c \
 	%reldir%/mlp.h \

@@ -239,12 +239,21 @@ static inline bool lfuse__is_k_contiguous(const lfuse__product_class *p, int ope
 }
 
 /*
+ * grouped_pack.c, of solvers that pack (grouped.h).
+ *   - put_packed declares place_a, or place_b, of the member, and where that is not below 0, lets p<j> and the variable
+ *     of its leading dimension be the copy's.
+ *   - put_packer puts the kernel of the phase LFUSE__GROUPED_PACK.
+ */
+void lfuse__tiles_put_packed(const lfuse__tiles *t, int operand, int indent);
+void lfuse__tiles_put_packer(const lfuse__tiles *t, const char *name);
+
+/*
  * tile.c: parts of a kernel.
  *   - describe sets everything but `steps` and `overlaps`.
  *   - text_words and text_buffers return how many argument words and memory arguments the kernel has.
  *   - text_vectors returns an expression: the bits of LFUSE__TILES_VECTORS.
  *   - put_schedule puts text/gemm_schedule.k, or of lists put_member (tile_grouped.c): it declares the tile, or tiles,
- *     that the work-group computes.
+ *     that the work-group computes. put_chunk_of_list is its part that the packer has, too.
  *   - put_k_part puts text/gemm_k_part.k: the k-tiles of a part of k.
  *   - put_operands declares p<j>, where the operands of the epilogue begin.
  *   - put_items declares `place` and `slice` of work-item `item`, and y and x, its first row and column in the tile.
@@ -257,6 +266,7 @@ int lfuse__tiles_text_buffers(const lfuse__tiles *t);
 lfuse__expr lfuse__tiles_text_vectors(const lfuse__tiles *t);
 void lfuse__tiles_put_schedule(const void *t, int which, int indent);
 void lfuse__tiles_put_member(const lfuse__tiles *t);
+void lfuse__tiles_put_chunk_of_list(const lfuse__tiles *t);
 void lfuse__tiles_put_k_part(const void *t, int which, int indent);
 void lfuse__tiles_put_operands(const void *t, int which, int indent);
 void lfuse__tiles_put_items(const void *t, int which, int indent);

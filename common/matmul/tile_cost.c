@@ -378,7 +378,10 @@ bool lfuse__tiles_known(const lfuse__product_class *p)
     return !p->solver->tile->nshapes || shape_of(p);
 }
 
-/* All tiles of a shape take equally long for each k, whatever of them there is. */
+/*
+ * All tiles of a shape take equally long for each k, whatever of them there is. Members whose rows are no whole chunks
+ * are packed by all candidates of a solver: their tiles take as long as others.
+ */
 double lfuse__tiles_grouped_cost(const lfuse__product_class *p, const lfuse__facts *facts, int64_t members,
                                  const lfuse__matmul_sizes *sizes)
 {
@@ -389,7 +392,7 @@ double lfuse__tiles_grouped_cost(const lfuse__product_class *p, const lfuse__fac
     for (int64_t i = 0; i < members; i++) {
         const double of_one = (double)lfuse__ceil_div(sizes[i].m, s->rows / k.by) * (double)sizes[i].matrices *
                               (double)lfuse__ceil_div(sizes[i].n, s->columns / k.by);
-        const bool whole = whole_vectors(p, (int64_t[]){sizes[i].m, sizes[i].n, sizes[i].k});
+        const bool whole = k.tile->chunk || whole_vectors(p, (int64_t[]){sizes[i].m, sizes[i].n, sizes[i].k});
         tiles += of_one;
         k_tiles[whole] += of_one * (double)(sizes[i].k + s->depth) / s->depth;
     }

@@ -10,7 +10,8 @@
 
 /*
  * Puts an expression of the condition that A or B of the member is read in chunks, or in vectors. Rows are a whole
- * number of them apart, and have a whole number of them where tiles cut rows; solvers of chunks need it of all rows.
+ * number of them apart, and have a whole number of them where tiles cut rows; solvers of chunks need it of all rows,
+ * but for those of copies.
  */
 static void put_matrix_aligned(const lfuse__tiles *t, int j)
 {
@@ -19,9 +20,11 @@ static void put_matrix_aligned(const lfuse__tiles *t, int j)
     const bool along = lfuse__is_k_contiguous(t->p, j);
     const int outer = j == LFUSE__PRODUCT_A ? t->l.m : t->l.n;
 
+    if (chunk) lfuse__strbuf_format(t->t.out, "place_%s >= 0 || (", j == LFUSE__PRODUCT_A ? "a" : "b");
     lfuse__strbuf_format(t->t.out, "of_%d %% %d == 0 && (POINTER_BITS(p%d) & %u) == 0",
                          j == LFUSE__PRODUCT_A ? t->l.lda : t->l.ldb, each, j, bytes - 1);
     if (chunk || !along) lfuse__strbuf_format(t->t.out, " && of_%d %% %d == 0", along ? t->l.k : outer, each);
+    if (chunk) lfuse__strbuf_add(t->t.out, ")");
 }
 
 /* Declares the bits of LFUSE__TILES_VECTORS, for the member. */
@@ -33,6 +36,7 @@ static void put_vectors(const lfuse__tiles *t)
 
     lfuse__put(out, 2, "u64 of_%d = of_%d %% %d ? 0 : 4;", bits, t->l.n, t->vector);
     for (int j = LFUSE__PRODUCT_A; j <= LFUSE__PRODUCT_B; j++) {
+        if (lfuse__grouped_packs(t->t.list.k)) lfuse__tiles_put_packed(t, j, 2);
         lfuse__strbuf_format(out, "%*sif (", 8, "");
         put_matrix_aligned(t, j);
         lfuse__strbuf_format(out, ") of_%d |= %d;\n", bits, 1 << j);
@@ -45,19 +49,25 @@ static void put_vectors(const lfuse__tiles *t)
     }
 }
 
+void lfuse__tiles_put_chunk_of_list(const lfuse__tiles *t)
+{
+    const lfuse__expr rows = lfuse__expression("%d", t->p->rows), columns = lfuse__expression("%d", t->p->columns);
+
+    lfuse__grouped_put_chunks(&t->t, t->threads);
+    lfuse__put(t->t.out, 1, "const u32 item = ITEM();");
+    lfuse__put(t->t.out, 1, "const u64 c = GROUP();");
+    lfuse__put(t->t.out, 1, "if (c >= chunks) return;");
+    lfuse__grouped_put_head(&t->t, &t->l, t->t.list.k, rows.text, columns.text);
+}
+
 void lfuse__tiles_put_member(const lfuse__tiles *t)
 {
     const lfuse__product_class *p = t->p;
-    const lfuse__expr rows = lfuse__expression("%d", p->rows), columns = lfuse__expression("%d", p->columns);
     const lfuse__expr by_band = lfuse__expression("(u32)number / ((u32)blocks_across * %d)", LFUSE__TILES_BAND);
     lfuse__strbuf *out = t->t.out;
 
-    lfuse__grouped_put_chunks(&t->t, t->threads);
-    lfuse__put(out, 1, "const u32 item = ITEM();");
+    lfuse__tiles_put_chunk_of_list(t);
     lfuse__tiles_put_items(t, 0, 1);
-    lfuse__put(out, 1, "const u64 c = GROUP();");
-    lfuse__put(out, 1, "if (c >= chunks) return;");
-    lfuse__grouped_put_head(&t->t, &t->l, t->t.list.k, rows.text, columns.text);
     put_vectors(t);
     lfuse__put(out, 2, "const u32 m = (u32)OF_(%d), n = (u32)OF_(%d), k = (u32)OF_(%d);", t->l.m, t->l.n, t->l.k);
     lfuse__tiles_put_band_of(t, 2, "(u32)number", "(u32)blocks_down", "(u32)blocks_across", by_band.text,
@@ -73,7 +83,8 @@ lfuse_status lfuse__tiles_grouped_emit(lfuse__strbuf *out, const char *name, con
     lfuse__tiles_describe(&t, out, plain);
     t.steps = facts->steps;
     t.t.list = (lfuse__of_list){c, facts, LFUSE__CARRY_PARTIAL};
-    plain->product.solver->tile->put_kernel(&t, name);
+    if (plain->product.phase == LFUSE__GROUPED_PACK) lfuse__tiles_put_packer(&t, name);
+    else plain->product.solver->tile->put_kernel(&t, name);
     return LFUSE_OK;
 }
 

@@ -75,18 +75,20 @@ LFUSE_API lfuse_value lfuse_member_rank(lfuse_value list);
  * The result is a list of matrices: what follows member by member (a list of LFUSE_RANK_COLUMNS as bias, an activation,
  * a list of matrices as residual) is computed by the same kernel. All members are one launch, whatever their number and
  * sizes, by the library's own kernels, whichever provider a plan asks for, as vendors have no such product with what
- * follows; the plan's printed form says so: (grouped ...). A sum is added up from k = 0 on by fma: the bits depend on
- * the member alone, not on the others, and on GPUs may differ from those of one lfuse_matmul, whose sums are split for
- * few tiles.
+ * follows; the plan's printed form says so: (grouped ...). On tensor cores there may be one in front, see below. A sum
+ * is added up from k = 0 on by fma: the bits depend on the member alone, not on the others, and on GPUs may differ from
+ * those of one lfuse_matmul, whose sums are split for few tiles.
  * f32, f64, f16 and bf16, which accumulate in f32. Members without elements, and k = 0 (which gives zeros), are legal.
  * Factors, results and what is added of the list's own shapes may have leading dimensions (lfuse_list_create), each
  * member its own, at no copy; such results or additions need to be part of the product's kernel (ERR_UNSUPPORTED where
  * LFUSE_NO_EPILOGUE or the number of operands keeps them out).
  * On GPUs with tensor cores f16 by f16, bf16 by bf16, and e4m3 and e5m2 by each other, are multiplied there (NVIDIA's
  * from sm_80 on, fp8 from sm_89 on, through OpenCL too), and added up in the tensor core's order instead of by fma: the
- * bits then depend on the member and the device. Members whose rows are multiples of 16 bytes are the fast ones;
- * others, or such at addresses that are no multiples of 16 bytes, take several times as long, each for itself. Of e4m3
- * and e5m2 Hopper is fastest where only the right list is transposed.
+ * bits then depend on the member and the device. Members whose rows are multiples of 16 bytes are the fast ones. Of
+ * others, and of such that begin at no multiple of 16 bytes when the instance is made, one launch in front copies the
+ * factors that lie so into scratch memory, with the same bits: about as many bytes as they have. Where there is no
+ * memory for that, and where a member was replaced by one at such an address, they take several times as long, each for
+ * itself. Of e4m3 and e5m2 Hopper is fastest where only the right list is transposed.
  * ERR_RANK, ERR_TYPE, ERR_UNSUPPORTED as lfuse_matmul. When an instance is made, ERR_SHAPE names the member whose inner
  * sizes, or numbers of matrices, differ, or the lists whose counts do. Results may lie in no operand's memory but that
  * of a residual of the same list (lfuse_update).

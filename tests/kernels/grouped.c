@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Products of the members of lists, by panels and by tiles: sizes that no block divides, several matrices, nothing;
- * rows that are whole chunks and rows that are not; what follows with numbers of columns, rows, matrices and elements.
- * Small integers: results are compared by ==.
+ * rows that are whole chunks, rows that are not and are packed, and rows that are not and are read where they lie;
+ * what follows with numbers of columns, rows, matrices and elements. Small integers: results are compared by ==.
  */
 #include "common/base/error.h"
 #include "common/matmul/grouped.h"
@@ -19,6 +19,7 @@ typedef struct grouped {
     sample s;
     bool more;
     lfuse__grouped_cut cut;
+    uint64_t packed; /* bytes of the workspace */
     int64_t starts[OPERANDS][MEMBERS], chunks;
     lfuse__chunk *table;
     uint64_t *entries;
@@ -104,9 +105,22 @@ static int64_t span_of(const grouped *g, int operand, int m)
     return (sizes[m].matrices - 1) * l.apart + (l.rows - 1) * l.ld + l.columns;
 }
 
-static void put_shape(const grouped *g, int m, int64_t *to)
+/* Where the copy of A or B begins. Some members are read where they lie, as after they have moved. */
+static int64_t place_of(grouped *g, int operand, int m)
+{
+    const lie l = lie_of(g, operand, m);
+    const uint64_t begins = g->entries[2 * (operand * MEMBERS + m)];
+    const lfuse__grouped_lie of = {l.ld, l.apart, begins};
+    const uint64_t bytes = m % 4 == 2 ? 0 : lfuse__grouped_packed_bytes(&g->s.k, operand, &sizes[m], &of);
+    const uint64_t at = g->packed;
+    g->packed += bytes;
+    return bytes ? (int64_t)at : -1;
+}
+
+static void put_shape(grouped *g, int m, int64_t *to)
 {
     to[0] = sizes[m].matrices, to[1] = sizes[m].m, to[2] = sizes[m].n, to[3] = sizes[m].k;
+    for (int j = A; j <= B; j++) to[LFUSE__GROUPED_PACKED + j] = place_of(g, j, m);
     for (int j = 0; j < SHAPE; j++)
         if (of_rows(j)) {
             const lie l = lie_of(g, j, m);
@@ -176,14 +190,13 @@ static void expect(grouped *g, int m)
     }
 }
 
-/* In two launches, as lists in many blocks have them. */
-static void launch(rig *r, lfuse__bprogram *program, grouped *g, const lfuse__facts *facts)
+/* Launches `phase` in two parts, as lists in many blocks have them. */
+static void launch(rig *r, lfuse__bprogram *program, grouped *g, const lfuse__facts *facts, int phase,
+                   unsigned char *workspace, size_t space)
 {
-    const int64_t groups = g->cut.groups < g->chunks ? g->cut.groups : g->chunks;
-    const size_t space = (size_t)g->cut.space * (size_t)groups;
-    unsigned char *workspace = rig_memory(space + 512, 0);
     rig_buffer buffers[LFUSE__MAX_BUFFERS];
     lfuse__packed packed;
+    g->s.k.product.phase = phase;
     for (int part = 0; part < 2; part++) {
         const int64_t first = part ? g->chunks / 2 : 0, chunks = part ? g->chunks - first : g->chunks / 2;
         const lfuse__grouped_part p = {.members = MEMBERS, .first_chunk = first, .chunks = chunks, .workspace = 256};
@@ -192,15 +205,15 @@ static void launch(rig *r, lfuse__bprogram *program, grouped *g, const lfuse__fa
         OK(lfuse__grouped_pack(&g->s.k, facts, &g->cut, &p, &packed));
         buffers[0] = (rig_buffer){g->table, (size_t)g->chunks * sizeof *g->table, false};
         buffers[1] = (rig_buffer){g->entries, 2 * OPERANDS * MEMBERS * sizeof *g->entries, false};
-        buffers[2] = (rig_buffer){workspace, space + 512, true};
+        buffers[2] = (rig_buffer){workspace, space, true};
         for (int j = 0; j < OPERANDS; j++)
             if (j != SUM) buffers[slot++] = (rig_buffer){g->memory[j], g->bytes[j], g->s.k.operands[j].written};
         ck_assert_int_eq(slot, 3 + LFUSE__MAX_SLOTS);
         args = (lfuse__launch_args){.groups = packed.groups, .group = packed.group, .nwords = packed.nwords,
                                     .words = packed.words, .local_bytes = lfuse__family_local_bytes(&g->s.k)};
-        rig_launch_words(r, program, "grouped", &args, slot, buffers);
+        rig_launch_words(r, program, phase ? "pack" : "grouped", &args, slot, buffers);
     }
-    free(workspace);
+    g->s.k.product.phase = LFUSE__GROUPED_PRODUCTS;
 }
 
 static void check(const grouped *g)
@@ -222,10 +235,19 @@ static void run(rig *r, grouped *g, const lfuse__facts *facts)
     make_lists(g);
     for (int m = 0; m < MEMBERS; m++) expect(g, m);
     OK(lfuse__grouped_emit(&text, "grouped", &g->s.k, facts));
+    if (g->packed) {
+        g->s.k.product.phase = LFUSE__GROUPED_PACK;
+        OK(lfuse__grouped_emit(&text, "pack", &g->s.k, facts));
+    }
     lfuse__bprogram *program = rig_program(r, &text);
-    launch(r, program, g, facts);
+    const int64_t groups = g->cut.groups < g->chunks ? g->cut.groups : g->chunks;
+    const size_t space = (size_t)g->cut.space * (size_t)groups + g->packed + 512;
+    unsigned char *workspace = rig_memory(space, 0xff); /* NaN, of all types */
+    if (g->packed) launch(r, program, g, facts, LFUSE__GROUPED_PACK, workspace, space);
+    launch(r, program, g, facts, LFUSE__GROUPED_PRODUCTS, workspace, space);
     r->backend->program_destroy(program);
     check(g);
+    free(workspace);
     for (int j = 0; j < OPERANDS; j++) free(g->memory[j]);
     free(g->expected);
     free(g->entries);
@@ -289,6 +311,9 @@ void grouped_units_emit(lfuse__strbuf *out, const lfuse__facts *facts)
             if (!make_unit(&g, facts, i / 2, shape, types[i % 2], i + shape)) continue;
             if (shape) g.s.k.members.carried = lfuse__carried_most(&g.s.k, LFUSE__CARRY_PARTIAL, facts, 4096);
             snprintf(name, sizeof name, "list_%s_%d", units[i / 2].solver->name, shape);
+            OK(lfuse__grouped_emit(out, name, &g.s.k, facts));
+            snprintf(name, sizeof name, "pack_%s_%d", units[i / 2].solver->name, shape);
+            g.s.k.product.phase = LFUSE__GROUPED_PACK;
             OK(lfuse__grouped_emit(out, name, &g.s.k, facts));
         }
 }

@@ -71,4 +71,63 @@ TEST(solvers)
     }
 }
 
+TEST_CASE("copies")
+
+/* Of rows along k, or across; of elements of 2 bytes or 1, of which a chunk has 8 or 16 and a sector 16 or 32. */
+TEST(packed_bytes)
+{
+    static const struct {
+        lfuse_type type;
+        int operand;
+        bool ta, tb;
+        lfuse__matmul_sizes sizes;
+        lfuse__grouped_lie lie;
+        uint64_t bytes;
+    } cases[] = {
+        {LFUSE_F16, LFUSE__PRODUCT_A, false, false, {5, 7, 64, 1}, {64, 320, 256}, 0},
+        {LFUSE_F16, LFUSE__PRODUCT_A, false, false, {5, 7, 64, 1}, {72, 1, 256}, 0}, /* of one matrix */
+        {LFUSE_F16, LFUSE__PRODUCT_A, false, false, {5, 7, 64, 2}, {64, 321, 256}, 2 * 5 * 64 * 2},
+        {LFUSE_F16, LFUSE__PRODUCT_A, false, false, {5, 7, 64, 1}, {65, 325, 256}, 5 * 64 * 2},
+        {LFUSE_F16, LFUSE__PRODUCT_A, false, false, {5, 7, 64, 1}, {64, 320, 264}, 5 * 64 * 2},
+        {LFUSE_F16, LFUSE__PRODUCT_A, false, false, {5, 7, 65, 1}, {72, 360, 256}, 5 * 80 * 2},
+        {LFUSE_F16, LFUSE__PRODUCT_A, true, false, {5, 8, 64, 1}, {5, 320, 256}, 64 * 16 * 2},
+        {LFUSE_F16, LFUSE__PRODUCT_B, false, false, {5, 8, 65, 1}, {8, 520, 256}, 0},
+        {LFUSE_F16, LFUSE__PRODUCT_B, false, false, {8, 5, 64, 1}, {5, 320, 256}, 64 * 16 * 2},
+        {LFUSE_F16, LFUSE__PRODUCT_B, false, true, {8, 5, 65, 3}, {65, 325, 256}, 3 * 5 * 80 * 2},
+        {LFUSE_F16, LFUSE__PRODUCT_B, false, true, {8, 5, 0, 1}, {0, 0, 2}, 0},
+        {LFUSE_E4M3, LFUSE__PRODUCT_A, false, true, {5, 7, 40, 1}, {40, 200, 256}, 5 * 64},
+        {LFUSE_E4M3, LFUSE__PRODUCT_B, false, true, {5, 7, 48, 1}, {48, 240, 256}, 0},
+        {LFUSE_F32, LFUSE__PRODUCT_A, false, false, {5, 7, 33, 1}, {33, 165, 4}, 0}, /* simt packs nothing */
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const lfuse__facts facts = with_units(WARPGROUPS);
+        lfuse__kernel_class c;
+        uint64_t bytes;
+        grouped_class(&c, cases[i].type, cases[i].type);
+        c.product.ta = cases[i].ta, c.product.tb = cases[i].tb;
+        ck_assert(!lfuse__grouped_choose(&facts, 1, &cases[i].sizes, &c));
+        bytes = lfuse__grouped_packed_bytes(&c, cases[i].operand, &cases[i].sizes, &cases[i].lie);
+        ck_assert_msg(bytes == cases[i].bytes, "case %zu: %llu bytes", i, (unsigned long long)bytes);
+    }
+}
+
+/* Copies have whole rows: an odd member has the tiles of an even one. */
+TEST(odd_members_have_the_same_tiles)
+{
+    const lfuse__facts facts = with_units(WARPGROUPS);
+
+    for (int64_t m = 256; m <= 2048; m += 256)
+        for (int64_t n = 128; n <= 2048; n *= 2) {
+            const lfuse__matmul_sizes sizes[] = {{m, n, 512, 1}, {m - 1, n - 1, 511, 1}};
+            lfuse__kernel_class c[2];
+            for (int i = 0; i < 2; i++) {
+                grouped_class(&c[i], LFUSE_F16, LFUSE_F16);
+                ck_assert(!lfuse__grouped_choose(&facts, 1, &sizes[i], &c[i]));
+            }
+            ck_assert_msg(c[0].product.rows == c[1].product.rows && c[0].product.columns == c[1].product.columns,
+                          "%d x %d", (int)m, (int)n);
+        }
+}
+
 TEST_SUITE("products of lists", CK_FORK)

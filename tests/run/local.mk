@@ -122,11 +122,13 @@ tests_run_check_foreach_calls_LDADD = tests/stub/libstub.la $(LDADD) -lm
 tests_run_check_foreach_numbers_SOURCES = %reldir%/check_foreach_numbers.c %reldir%/sets.c %reldir%/sets.h
 tests_run_check_foreach_numbers_LDADD = bench/liboracle.la tests/stub/libstub.la $(LDADD) -lm
 
-check_PROGRAMS += tests/run/check_grouped tests/run/check_grouped_parts
-TESTS += tests/run/check_grouped tests/run/check_grouped_parts
+check_PROGRAMS += tests/run/check_grouped tests/run/check_grouped_packed tests/run/check_grouped_parts
+TESTS += tests/run/check_grouped tests/run/check_grouped_packed tests/run/check_grouped_parts
 tests_run_check_grouped_SOURCES = %reldir%/check_grouped.c %reldir%/grouped.c %reldir%/grouped.h %reldir%/rig.c \
 	%reldir%/rig.h
 tests_run_check_grouped_LDADD = tests/stub/libstub.la $(LDADD) -lm
+tests_run_check_grouped_packed_SOURCES = %reldir%/check_grouped_packed.c %reldir%/rig.c %reldir%/rig.h
+tests_run_check_grouped_packed_LDADD = tests/stub/libstub.la $(LDADD) -lm
 tests_run_check_grouped_parts_SOURCES = %reldir%/check_grouped_parts.c %reldir%/grouped.c %reldir%/grouped.h \
 	%reldir%/rig.c %reldir%/rig.h
 tests_run_check_grouped_parts_LDADD = tests/stub/libstub.la $(LDADD) -lm

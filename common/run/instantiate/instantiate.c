@@ -48,7 +48,7 @@ lfuse_status lfuse__instantiate_matmul(lfuse__instantiation *ctx, const lfuse__s
 
 lfuse_status lfuse__instantiate_lists(lfuse__instantiation *ctx, const lfuse__step *step)
 {
-    return lfuse__add_lists(ctx->in, step);
+    return lfuse__add_lists(ctx->in, step, ctx->low_memory, &ctx->uses_workspace);
 }
 
 lfuse_status lfuse__instantiate_layers(lfuse__instantiation *ctx, const lfuse__step *step)

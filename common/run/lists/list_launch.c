@@ -35,7 +35,7 @@ lfuse_status lfuse__list_launch(const lfuse_instance *in, lfuse__list_op *op, lf
 {
     lfuse__bmem *buffers[LFUSE__LIST_WORKSPACE + LFUSE__MAX_SLOTS] = { NULL };
     lfuse__launch_args args = { .groups = op->packed.groups, .group = op->packed.group, .buffers = buffers,
-                                .local_bytes = lfuse__family_local_bytes(&op->k) };
+                                .local_bytes = kernel == op->kernel ? lfuse__family_local_bytes(&op->k) : 0 };
 
     place_tables(op, batch, buffers, &args);
     if (own == LFUSE__LIST_WORKSPACE) buffers[2] = workspace;

@@ -53,7 +53,7 @@ struct lfuse__list_op {
     lfuse_transport transport; /* how the entries reach the kernel; not DEFAULT */
     lfuse__kernel_class k;     /* of `kernel` */
     lfuse__kernel *kernel;     /* of the step; where elements are reduced, the one that folds segments */
-    lfuse__kernel *partial;    /* that reduces elements to segments; NULL: nothing is reduced */
+    lfuse__kernel *partial;    /* that reduces elements to segments, or packs factors; NULL: nothing is */
     lfuse__kernel *table;      /* that writes address tables; NULL: none is written */
     int64_t members, chunks;   /* of the list that the step walks */
     int64_t nentries;          /* of an operand: the members, and one for numbers of an empty list */
@@ -68,6 +68,8 @@ struct lfuse__list_op {
     lfuse__range *device;
     uint64_t firsts_at, elements_at, ticket_at, addresses_at; /* where the others begin in `device`, in bytes */
     lfuse__grouped_cut cut;    /* GROUPED: how the products are cut into blocks */
+    uint64_t packed_bytes;     /* GROUPED: of what is packed of all members */
+    bool low_memory;           /* GROUPED: nothing is packed */
     int scratch;               /* buffer between the kernels of MEMBERS, or workspace of GROUPED; -1: none */
     uint64_t *entries;         /* TABLE: [noperands][nentries][2] what the device's table holds, where it is valid */
     uint64_t *fresh;           /* the same, of the present addresses */
@@ -218,10 +220,15 @@ lfuse_status lfuse__list_run_lines(lfuse_instance *in, lfuse__list_op *op, lfuse
 lfuse_status lfuse__list_choose_product(const lfuse_instance *in, const lfuse__step *step, lfuse__kernel_class *k);
 /* Cuts the products into blocks: op->cut. Writes how many each member has into `sizes`, and adds them to *all. */
 lfuse_status lfuse__list_cut_products(const lfuse_instance *in, lfuse__list_op *op, int64_t *sizes, int64_t *all);
-/* Returns how many bytes kernels read of each member in device memory; writes those of member m. */
+/* Returns whether some member is packed, by a kernel of the class's phase PACK, while there is memory for that. */
+bool lfuse__list_packs(const lfuse_instance *in, const lfuse__step *step, const lfuse__kernel_class *k);
+/*
+ * Returns how many bytes kernels read of each member in device memory; writes those of member m, for which what is
+ * packed of it is given its place in the workspace: behind op->packed_bytes, which grow.
+ */
 uint64_t lfuse__list_product_bytes(const lfuse__step *step);
-void lfuse__list_put_product(const lfuse_instance *in, const lfuse__step *step, int64_t m, void *to);
-/* Launches the kernel for each batch. */
+void lfuse__list_put_product(const lfuse_instance *in, lfuse__list_op *op, int64_t m, void *to);
+/* Launches the kernels for each batch. */
 lfuse_status lfuse__list_run_products(lfuse_instance *in, lfuse__list_op *op, lfuse_stream *s);
 
 #endif

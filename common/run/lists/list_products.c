@@ -140,14 +140,58 @@ static void put_strides(const lfuse_instance *in, const lfuse__step *step, int j
     to[1] = lfuse__list_of(in, o->index)->members[m].batch_stride;
 }
 
-void lfuse__list_put_product(const lfuse_instance *in, const lfuse__step *step, int64_t m, void *to)
+/* Where A or B of a member begins, as far as it is known how that is aligned: what the plan makes begins at chunks. */
+static uint64_t begin_of(const lfuse_instance *in, const lfuse__step *step, int j, int64_t m)
+{
+    const lfuse__operand *o = &step->operands[j];
+    const lfuse__member *x;
+
+    if (o->place != LFUSE__PLACE_BOUND || o->span != LFUSE__SPAN_LIST) return 0;
+    x = &lfuse__list_of(in, o->index)->members[m];
+    return (in->facts->addresses ? x->range->address : x->range->offset) + x->offset;
+}
+
+/* Returns the bytes of what is packed of A or B of a member. */
+static uint64_t packed_bytes(const lfuse_instance *in, const lfuse__step *step, const lfuse__kernel_class *k, int j,
+                             int64_t m)
 {
     const lfuse__matmul_sizes p = size_of(in, step, m);
+    int64_t strides[2];
+
+    put_strides(in, step, j, &p, m, strides);
+    return lfuse__grouped_packed_bytes(
+        k, j, &p, &(lfuse__grouped_lie){ strides[0], strides[1], begin_of(in, step, j, m) });
+}
+
+bool lfuse__list_packs(const lfuse_instance *in, const lfuse__step *step, const lfuse__kernel_class *k)
+{
+    const int64_t count = lfuse__list_of(in, step->lists.list)->count;
+    int64_t m;
+
+    for (m = 0; m < count; m++)
+        if (packed_bytes(in, step, k, LFUSE__PRODUCT_A, m) || packed_bytes(in, step, k, LFUSE__PRODUCT_B, m))
+            return true;
+    return false;
+}
+
+static int64_t pack(const lfuse_instance *in, lfuse__list_op *op, int j, int64_t m)
+{
+    const uint64_t bytes = op->low_memory ? 0 : packed_bytes(in, op->step, &op->k, j, m), at = op->packed_bytes;
+
+    op->packed_bytes += bytes;
+    return bytes ? (int64_t)at : -1;
+}
+
+void lfuse__list_put_product(const lfuse_instance *in, lfuse__list_op *op, int64_t m, void *to)
+{
+    const lfuse__matmul_sizes p = size_of(in, op->step, m);
     int64_t *shape = to;
     int j;
 
     shape[0] = p.matrices, shape[1] = p.m, shape[2] = p.n, shape[3] = p.k;
-    for (j = 0; j < step->noperands - 1; j++) put_strides(in, step, j, &p, m, shape + lfuse__grouped_stride(j));
+    for (j = LFUSE__PRODUCT_A; j <= LFUSE__PRODUCT_B; j++) shape[LFUSE__GROUPED_PACKED + j] = pack(in, op, j, m);
+    for (j = 0; j < op->step->noperands - 1; j++)
+        put_strides(in, op->step, j, &p, m, shape + lfuse__grouped_stride(j));
 }
 
 lfuse_status lfuse__list_choose_product(const lfuse_instance *in, const lfuse__step *step, lfuse__kernel_class *k)
@@ -174,7 +218,7 @@ lfuse_status lfuse__list_cut_products(const lfuse_instance *in, lfuse__list_op *
     return LFUSE_OK;
 }
 
-static lfuse_status launch(lfuse_instance *in, lfuse__list_op *op, lfuse_stream *s, int batch)
+static lfuse_status launch(lfuse_instance *in, lfuse__list_op *op, lfuse_stream *s, int batch, lfuse__kernel *kernel)
 {
     const lfuse__list_batch *b = &op->batches[batch];
     lfuse__location workspace = { NULL, 0, 0 };
@@ -183,14 +227,17 @@ static lfuse_status launch(lfuse_instance *in, lfuse__list_op *op, lfuse_stream 
     LFUSE__TRY(lfuse__grouped_pack(&op->k, in->facts, &op->cut,
                                    &(lfuse__grouped_part){ op->members, b->first_chunk, b->chunks, workspace.offset,
                                                            lfuse__list_numbers(op, batch) }, &op->packed));
-    return lfuse__list_launch(in, op, s, op->kernel, batch, LFUSE__LIST_WORKSPACE, workspace.mem);
+    return lfuse__list_launch(in, op, s, kernel, batch, LFUSE__LIST_WORKSPACE, workspace.mem);
 }
 
 lfuse_status lfuse__list_run_products(lfuse_instance *in, lfuse__list_op *op, lfuse_stream *s)
 {
     int i;
 
-    for (i = 0; i < op->nbatches; i++)
-        if (op->batches[i].chunks) LFUSE__TRY(launch(in, op, s, i));
+    for (i = 0; i < op->nbatches; i++) {
+        if (!op->batches[i].chunks) continue;
+        if (op->packed_bytes) LFUSE__TRY(launch(in, op, s, i, op->partial));
+        LFUSE__TRY(launch(in, op, s, i, op->kernel));
+    }
     return LFUSE_OK;
 }

@@ -35,14 +35,14 @@ static uint64_t shape_bytes(const lfuse__list_op *op)
     return lfuse__list_multiplies(op) ? lfuse__list_product_bytes(op->step) : sizeof(lfuse__list_shape);
 }
 
-static void put_shapes(const lfuse_instance *in, const lfuse__list_op *op, const lfuse_list *l, char *to)
+static void put_shapes(const lfuse_instance *in, lfuse__list_op *op, const lfuse_list *l, char *to)
 {
     int64_t m;
 
     for (m = 0; m < op->members; m++) {
         const lfuse__member *x = &l->members[m];
         const lfuse__list_shape shape = { x->matrices, x->rows, x->columns, x->elements, x->rank };
-        if (lfuse__list_multiplies(op)) lfuse__list_put_product(in, op->step, m, to + shape_bytes(op) * (uint64_t)m);
+        if (lfuse__list_multiplies(op)) lfuse__list_put_product(in, op, m, to + shape_bytes(op) * (uint64_t)m);
         else memcpy(to + sizeof shape * (uint64_t)m, &shape, sizeof shape);
     }
 }

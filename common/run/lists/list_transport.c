@@ -86,10 +86,16 @@ static lfuse_transport transport_of(const lfuse_instance *in, const lfuse__step 
 
 static int classes_of(const lfuse_instance *in, const lfuse__step *step, lfuse__kernel_class *wanted)
 {
-    const int count = lfuse__step_classes(in->body, step, true, wanted);
+    int count = lfuse__step_classes(in->body, step, true, wanted);
 
-    /* Where that fails, lfuse__lists_compile has said so. */
-    if (step->kind == LFUSE__STEP_GROUPED && lfuse__list_choose_product(in, step, &wanted[0])) return 0;
+    if (step->kind == LFUSE__STEP_GROUPED) {
+        /* Where that fails, lfuse__lists_compile has said so. */
+        if (lfuse__list_choose_product(in, step, &wanted[0])) return 0;
+        if (lfuse__list_packs(in, step, &wanted[0])) {
+            wanted[count] = wanted[0];
+            wanted[count++].product.phase = LFUSE__GROUPED_PACK;
+        }
+    }
     if (step->body.nnumbers && lfuse__step_groups(in, step) && wanted[0].family == LFUSE__FAMILY_MULTI)
         wanted[0].list.groups = lfuse__multi_groups(&step->body);
     return count;

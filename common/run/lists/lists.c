@@ -258,10 +258,11 @@ static const lfuse__operation_row list_operation = {
 
 /* ---- making it ---- */
 
-static lfuse__kernel **kernel_of(lfuse__list_op *op, lfuse__family family)
+static lfuse__kernel **kernel_of(lfuse__list_op *op, const lfuse__kernel_class *k)
 {
-    if (family == LFUSE__FAMILY_TABLE) return &op->table;
-    return family == LFUSE__FAMILY_PARTIAL || family == LFUSE__FAMILY_LINES ? &op->partial : &op->kernel;
+    if (k->family == LFUSE__FAMILY_TABLE) return &op->table;
+    if (k->family == LFUSE__FAMILY_GROUPED && k->product.phase == LFUSE__GROUPED_PACK) return &op->partial;
+    return k->family == LFUSE__FAMILY_PARTIAL || k->family == LFUSE__FAMILY_LINES ? &op->partial : &op->kernel;
 }
 
 static lfuse_status make_kernels(lfuse_instance *in, lfuse__list_op *op)
@@ -271,7 +272,7 @@ static lfuse_status make_kernels(lfuse_instance *in, lfuse__list_op *op)
 
     LFUSE__TRY(lfuse__list_choose(in, op, wanted, &count));
     for (i = 0; i < count; i++)
-        LFUSE__TRY(lfuse__body_kernel(in->plan->body, in->plan->dev, &wanted[i], kernel_of(op, wanted[i].family)));
+        LFUSE__TRY(lfuse__body_kernel(in->plan->body, in->plan->dev, &wanted[i], kernel_of(op, &wanted[i])));
     return LFUSE_OK;
 }
 
@@ -328,7 +329,7 @@ lfuse_status lfuse__lists_compile(lfuse_instance *in)
     return status;
 }
 
-lfuse_status lfuse__add_lists(lfuse_instance *in, const lfuse__step *step)
+lfuse_status lfuse__add_lists(lfuse_instance *in, const lfuse__step *step, bool low_memory, bool *uses_workspace)
 {
     const lfuse_list *l = lfuse__list_of(in, step->lists.list);
     lfuse__operation *operation;
@@ -341,6 +342,7 @@ lfuse_status lfuse__add_lists(lfuse_instance *in, const lfuse__step *step)
     if (!op) return lfuse__error(LFUSE_ERR_MEMORY, "out of host memory (%zu bytes)", sizeof *op);
     op->step = step;
     op->version = -1;
+    op->low_memory = low_memory;
     op->groups = step->body.nnumbers ? lfuse__step_groups(in, step) : NULL;
     status = lfuse__add_operation(in, step, &list_operation, &operation);
     if (status) {
@@ -359,5 +361,6 @@ lfuse_status lfuse__add_lists(lfuse_instance *in, const lfuse__step *step)
     }
     LFUSE__TRY(make_kernels(in, op));
     LFUSE__TRY(lfuse__list_make_tables(in, op, l));
+    *uses_workspace |= op->packed_bytes > 0;
     return lfuse__list_make_scratch(in, op);
 }

@@ -18,8 +18,11 @@ lfuse_status lfuse__table_upload(lfuse_device *dev, lfuse__range *to, uint64_t o
                                  uint64_t bytes);
 
 /* ---- lists.c ---- */
-/* Adds the operation of a step over lists, unless the lists have no elements and the step computes nothing else. */
-lfuse_status lfuse__add_lists(lfuse_instance *in, const lfuse__step *step);
+/*
+ * Adds the operation of a step over lists, unless the lists have no elements and the step computes nothing else.
+ * *uses_workspace becomes true where the operation has scratch that it does without if `low_memory` is set.
+ */
+lfuse_status lfuse__add_lists(lfuse_instance *in, const lfuse__step *step, bool low_memory, bool *uses_workspace);
 /* Compiles, together, the kernels that the lists of the instance need and that were not compiled with the plan. */
 lfuse_status lfuse__lists_compile(lfuse_instance *in);
 /*
