@@ -155,6 +155,72 @@ static void put_store_vector(const lfuse__tiles *t, int indent, int j)
     if (!t->whole) lfuse__put(out, indent, "}");
 }
 
+/* Returns whether a compute unit has one group at a time, so that nobody multiplies while its epilogue waits. */
+static bool is_alone(const lfuse__tiles *t)
+{
+    return t->p->solver->tile->tensor_cores && t->p->occupancy == 1;
+}
+
+/*
+ * Returns whether the body is written once for each vector. On a unit that a group has to itself, instructions that are
+ * not in its cache are waited for.
+ */
+static bool is_short(const lfuse__tiles *t)
+{
+    const int most_alone = 12;
+    return t->t.k->body->ninstr <= LFUSE__TILES_SHORT && (!is_alone(t) || lfuse__product_work(t->t.k) <= most_alone);
+}
+
+/* Returns the elements from row to row of a tile in local memory: neighbouring rows begin in different banks. */
+static int local_row(const lfuse__tiles *t)
+{
+    return t->p->columns + 16;
+}
+
+/*
+ * Returns whether operand j, which is stored, goes by way of local memory where it does not lie in vectors. An item's
+ * elements are a few in each of several rows, so that a warp that stores them one by one writes to every sector of
+ * memory four times, and each time to a part of it. From local memory, which has room for one operand, it stores
+ * neighbours: an H100 took 287 us for a list of odd products with the launch in front of them, and 347 element by
+ * element.
+ */
+static bool goes_by_rows(const lfuse__tiles *t, int j)
+{
+    const lfuse__tile_traits *tile = t->p->solver->tile;
+
+    if (!t->t.list.k || !tile->tensor_cores || lfuse__register_type(t->t.k->operands[j].type) != t->p->sum)
+        return false;
+    return t->t.k->body->nstores == 1 && t->t.stored[j] && in_vectors(t, j) && is_short(t) &&
+           tile->local(t->p) >= t->p->rows * local_row(t);
+}
+
+/* Puts vector w of operand j where its row is in local memory. */
+static void put_in_row(const lfuse__tiles *t, int indent, int j)
+{
+    lfuse__put(t->t.out, indent, "S_%s row_[%d];", t->sum, t->vector);
+    for (int e = 0; e < t->vector; e++)
+        lfuse__put(t->t.out, indent, "row_[%d] = z%d[w * %d + %d];", e, j, t->vector, e);
+    lfuse__put(t->t.out, indent, "PUTV_%s(tile, (row - a0) * %d + (column - b0), row_);", t->sum, local_row(t));
+}
+
+/* Stores the rows of operand j that are in local memory. */
+static void put_rows(const lfuse__tiles *t, int indent, int j)
+{
+    lfuse__strbuf *out = t->t.out;
+    char at[128];
+    lfuse__put_product_place(t->t.k, &t->l, j, "row", "column", at, sizeof at);
+    lfuse__put(out, indent, "if (!vectors) {");
+    lfuse__put(out, indent + 1, "SYNC();");
+    lfuse__put(out, 0, "#pragma unroll 8");
+    lfuse__put(out, indent + 1, "for (u32 i = item; i < %d; i += %d) {", t->p->rows * t->p->columns, t->threads);
+    lfuse__put(out, indent + 2, "const u32 y_ = i / %d, x_ = i %% %d, row = a0 + y_, column = b0 + x_;", t->p->columns,
+               t->p->columns);
+    lfuse__put(out, indent + 2, "if (row < m && column < n) STORE_%s(p%d, %s, *FROM_%s(tile, y_ * %d + x_));",
+               lfuse__memory_word(t->t.k->operands[j].type), j, at, t->sum, local_row(t));
+    lfuse__put(out, indent + 1, "}");
+    lfuse__put(out, indent, "}");
+}
+
 static void put_store(const lfuse__tiles *t, int indent, int j)
 {
     const lfuse__kernel_operand *o = &t->t.k->operands[j];
@@ -167,6 +233,11 @@ static void put_store(const lfuse__tiles *t, int indent, int j)
         if (t->whole) return;
     } else {
         lfuse__put(out, indent, "{");
+    }
+    if (goes_by_rows(t, j)) {
+        put_in_row(t, indent + 1, j);
+        lfuse__put(out, indent, "}");
+        return;
     }
     lfuse__put_product_place(t->t.k, &t->l, j, "row", "(column + e)", at, sizeof at);
     lfuse__put(out, 0, "#pragma unroll");
@@ -322,12 +393,6 @@ static int staged(const lfuse__tiles *t, int all)
     return all;
 }
 
-/* Returns whether a compute unit has one group at a time, so that nobody multiplies while its epilogue waits. */
-static bool is_alone(const lfuse__tiles *t)
-{
-    return t->p->solver->tile->tensor_cores && t->p->occupancy == 1;
-}
-
 /*
  * A group that sums columns, or is alone, has more to do at its end, when a unit has little else: of its largest tiles
  * twice as many loads are on their way together. 4096 cubed with sums took 2 % longer on an H200 with fewer, and 1 %
@@ -338,16 +403,6 @@ static int at_a_time(const lfuse__tiles *t, int all)
     const bool more = t->p->column_sums || is_alone(t);
     const int most = more && all / 4 > LFUSE__TILES_AT_A_TIME ? all / 4 : LFUSE__TILES_AT_A_TIME;
     return all < most ? all : most;
-}
-
-/*
- * Returns whether the body is written once for each vector. On a unit that a group has to itself, instructions that are
- * not in its cache are waited for.
- */
-static bool is_short(const lfuse__tiles *t)
-{
-    const int most_alone = 12;
-    return t->t.k->body->ninstr <= LFUSE__TILES_SHORT && (!is_alone(t) || lfuse__product_work(t->t.k) <= most_alone);
 }
 
 /* The epilogue of all vectors of accumulators, straight from the registers. */
@@ -393,14 +448,16 @@ void lfuse__tiles_put_epilogue(const lfuse__tiles *t, int indent)
     lfuse__tiles whole = *t;
     if (!is_alone(t) || t->p->column_sums) {
         put(t, indent, all);
-        return;
+    } else {
+        whole.whole = true;
+        lfuse__put(t->t.out, indent, "if (vectors && a0 + %d <= m && b0 + %d <= n) {", t->p->rows, t->p->columns);
+        put(&whole, indent + 1, all);
+        lfuse__put(t->t.out, indent, "} else {");
+        put(t, indent + 1, all);
+        lfuse__put(t->t.out, indent, "}");
     }
-    whole.whole = true;
-    lfuse__put(t->t.out, indent, "if (vectors && a0 + %d <= m && b0 + %d <= n) {", t->p->rows, t->p->columns);
-    put(&whole, indent + 1, all);
-    lfuse__put(t->t.out, indent, "} else {");
-    put(t, indent + 1, all);
-    lfuse__put(t->t.out, indent, "}");
+    for (int j = LFUSE__PRODUCT_OWN; j < t->t.k->noperands; j++)
+        if (t->t.stored[j] && goes_by_rows(t, j)) put_rows(t, indent, j);
 }
 
 /* ---- of a side of few: sums of parts of k, [part][row][vectors of a row] in the workspace ---- */
