@@ -34,6 +34,7 @@ static void put_part(const void *context, int part, int indent)
         {"MATRIX_A", .word = of_a.text}, {"MATRIX_B", .word = of_b.text},
         {"PART_EARLY", .number = part == LFUSE__PART_EARLY}, {"PART_SOURCES", .number = part == LFUSE__PART_SOURCES},
         {"PART_COPY", .number = part == LFUSE__PART_COPY}, {"STAGE", .number = a_bytes + b_bytes},
+        {"LINE", .number = p->depth * lfuse__mma_bytes(p)},
         {"BEFORE_B", .number = a_bytes}, {"DEPTH", .number = p->depth}, {"BOX", .number = box},
         {"MULTIPLYING", .number = lfuse__pipeline_multiplying(p)},
         {"BOXES_A", .number = p->rows / 64}, {"BOXES_B", .number = p->columns / 64}, {NULL},
@@ -63,14 +64,18 @@ static lfuse_status make_summed_map(const lfuse__kernel_class *c, const lfuse__f
     return *made ? facts->tensor_map(facts->maps_of, &of, map, made) : LFUSE_OK;
 }
 
-/* Makes the tensor map of an operand, with boxes of what is copied together, 128 bytes wide at most. */
+/*
+ * Makes the tensor map of an operand, with boxes of what is copied together, 128 bytes wide at most. Boxes that end
+ * beyond a matrix are copied slowly: of one that has fewer lines along k than a tile they have no more. An H100 took
+ * 15.6 us for 16 x 4096 x 4096 of e4m3 in boxes of 128 lines, 8.7 in such of 16.
+ */
 static lfuse_status make_map(const lfuse__kernel_class *c, const lfuse__facts *facts, const lfuse__geometry *g,
                              int operand, uint64_t *map, bool *made)
 {
     const lfuse__product_class *p = &c->product;
     const bool along = lfuse__is_k_contiguous(p, operand);
     const uint64_t outer = (uint64_t)g->extents[operand], k = (uint64_t)g->extents[2];
-    const int width = lfuse__tile_width(p, operand);
+    const uint64_t width = (uint64_t)lfuse__tile_width(p, operand), lines = outer && outer < width ? outer : width;
     const unsigned bytes = (unsigned)lfuse__mma_bytes(p);
     const unsigned depth = (unsigned)p->depth;
     const uint64_t apart = (uint64_t)g->strides[operand][0] * bytes;
@@ -78,7 +83,7 @@ static lfuse_status make_map(const lfuse__kernel_class *c, const lfuse__facts *f
     const lfuse__tensor_boxes of = {
         .address = g->addresses[operand], .bytes = bytes, .axes = 3,
         .axis = {{.extent = along ? k : outer, .box = along ? depth : LFUSE__WGMMA_LINE / bytes},
-                 {along ? outer : k, apart, along ? (unsigned)width : depth},
+                 {along ? outer : k, apart, along ? (unsigned)lines : depth},
                  {shared ? 1 : (uint64_t)lfuse__product_batch(c, g),
                   shared ? apart : (uint64_t)g->strides[operand][LFUSE__PRODUCT_BATCH] * bytes, 1}},
     };

@@ -175,6 +175,40 @@ TEST(maps)
     ck_assert_uint_eq(packed.words[l.own + LFUSE__TILES_PARTS], 2);
 }
 
+/* Boxes have no more lines along k than a matrix that has fewer than a tile: such that end beyond it are slow. */
+TEST(boxes_of_few_lines)
+{
+    static const struct {
+        int64_t m, n;
+        bool tb;
+        uint64_t lines[2];
+    } cases[] = {{16, 4096, true, {16, 64}}, {4096, 40, true, {128, 40}}, {4096, 40, false, {128, 64}},
+                 {200, 4096, true, {128, 128}}};
+    lfuse__facts facts = facts_of(LFUSE__PRODUCTS_TUNED);
+    lfuse__product_layout l;
+    lfuse__geometry g;
+    lfuse__packed packed;
+    lfuse__kernel_class c;
+    facts.tensor_cores = facts.wgmma = true;
+    facts.dynamic_local_bytes = 226 * 1024, facts.tensor_map = some_map;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        class_of(&c, LFUSE_F16);
+        c.product.tb = cases[i].tb;
+        c.product.sum = LFUSE_F32;
+        ck_assert(lfuse__tiles_shape(&lfuse__tma, i == 3 ? 1 : 2, &c.product));
+        geometry_of(&g, cases[i].m, cases[i].n, 4096);
+        if (cases[i].tb) g.strides[LFUSE__PRODUCT_B][0] = 4096;
+        g.addresses[LFUSE__PRODUCT_A] = 4096, g.addresses[LFUSE__PRODUCT_B] = 1 << 20;
+        OK(lfuse__product_pack(&c, &facts, &g, &packed));
+        lfuse__product_layout_make(&c, &l);
+        for (int j = LFUSE__PRODUCT_A; j <= LFUSE__PRODUCT_B; j++) {
+            const uint64_t *map = packed.words + lfuse__tiles_map(&c.product, &l, j);
+            ck_assert_msg(map[4] == cases[i].lines[j], "case %zu, operand %d: %llu lines", i, j,
+                          (unsigned long long)map[4]);
+        }
+    }
+}
+
 /* So are batches, whose groups stay for the tiles of all products; an operand that these share is one matrix. */
 TEST(maps_of_batches)
 {
