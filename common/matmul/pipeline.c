@@ -366,14 +366,15 @@ lfuse_status lfuse__pipeline_pack(const lfuse__kernel_class *c, const lfuse__fac
 
 /*
  * The sums of a tile take some time on their way to memory. Of tiles that a warpgroup has to itself (ping-pong) only
- * the last one's epilogue does not run beside products of the other; it has half as many warps. Fitted to times on an
- * H100: without an epilogue, with relu and with gelu.
+ * the last epilogue of each warpgroup does not run beside products, at the same time; with one tile on a unit there is
+ * one. Fitted to times on an H100: without an epilogue, with relu and with gelu.
  */
 bool lfuse__pipeline_cost(const lfuse__product_class *p, const lfuse__facts *facts, const int64_t *extents,
                           lfuse__cut *c)
 {
     const double stored = 0.18 * p->rows * p->columns;
     lfuse__product_class plain = *p;
+    double last;
 
     if (!lfuse__pipeline_is_pingpong(p)) {
         if (!lfuse__tile_cost(p, facts, extents, c)) return false;
@@ -382,7 +383,8 @@ bool lfuse__pipeline_cost(const lfuse__product_class *p, const lfuse__facts *fac
     }
     plain.epilogue_work = plain.epilogue_bytes = 0;
     if (!lfuse__tile_cost(&plain, facts, extents, c)) return false;
-    c->time += stored + 2 * p->rows * p->columns * p->epilogue_work / lfuse__costs_of(facts).lanes;
+    last = c->down * c->across * c->parts * c->matrices > (int64_t)lfuse__units(facts) ? 2 : 1;
+    c->time += stored + last * p->rows * p->columns * p->epilogue_work / lfuse__costs_of(facts).lanes;
     return true;
 }
 
