@@ -4,6 +4,8 @@
 # learn, the loss on the held-out rows must come as near to the least one as a good fit does, and the epochs must lead
 # there: from the first losses, which are worse than knowing only the mean, down.
 set -u
+. "$top_srcdir/tests/tree/pocl.sh"
+without_optimisation # as users have it runs check_digits.sh
 table=$("$top_builddir/examples/recommend/recommend" 2>&1)
 status=$?
 printf '%s\n' "$table" | sed 's/^/# /'

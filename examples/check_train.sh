@@ -4,6 +4,8 @@
 # training has in double precision (NumPy and torch.optim.AdamW agree on these digits), to 1e-5. The same losses go into
 # a file, which lfuse-bench draws.
 set -u
+. "$top_srcdir/tests/tree/pocl.sh"
+without_optimisation # as users have it runs check_digits.sh
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 lines=$work/lines.jsonl

@@ -3,7 +3,7 @@
 tree_tests = %reldir%/headers.sh %reldir%/exports.sh %reldir%/readme.sh %reldir%/man.sh %reldir%/sources.sh \
 	%reldir%/calls.sh %reldir%/mutants.sh %reldir%/install.sh
 TESTS += $(tree_tests)
-EXTRA_DIST += $(tree_tests) %reldir%/tap.sh %reldir%/installed.sh %reldir%/installed.c \
+EXTRA_DIST += $(tree_tests) %reldir%/pocl.sh %reldir%/tap.sh %reldir%/installed.sh %reldir%/installed.c \
 	tests/fresh-machine tests/other-drivers tests/same-output tests/support/record.c tests/support/record_code.c \
 	tests/data/fuse-names.txt
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # TAP for shell tests; sourced. They run with what tests/local.mk exports: top_srcdir, top_builddir, CC and so on.
 set -u
+. "$top_srcdir/tests/tree/pocl.sh"
 count=0
 
 # Runs a command as one test; its output is shown when it fails.
@@ -27,12 +28,6 @@ skip() # title, reason
 shared()
 {
     grep -q '^build_libtool_libs=yes' "$top_builddir/libtool"
-}
-
-# As test_without_optimisation: a script whose time is that of PoCL's compiler, and not that of its kernels, asks for it.
-without_optimisation()
-{
-    test -n "${LFUSE_TEST_ALL-}" || export POCL_EXTRA_BUILD_FLAGS=-cl-opt-disable
 }
 
 done_testing()
