@@ -175,8 +175,10 @@ static void use_look_ups(rig *r)
 
 static void use_products(rig *r)
 {
-    for (int t = 0; t < FLOATING; t++)
+    for (int t = 0; t < FLOATING; t++) {
         if (rig_has(r, floating[t])) case_products(r, floating[t]);
+        test_without_optimisation(true);
+    }
 }
 
 static void use_bounds(rig *r)

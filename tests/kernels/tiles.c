@@ -647,6 +647,8 @@ static void unit_emit(lfuse__strbuf *out, const lfuse__facts *device, int i, int
     problem p;
     if (!has_unit(device, i, &desc)) return;
     if (facts->wgmma && is_of_warps(i) && !test_all()) return; /* as for architectures without */
+    /* Those without e4m3 are shared between those that have it and those that have not: their texts are equal. */
+    if (!facts->wgmma && (i + parts) % 2 != facts->mma_fp8 && !is_of_bytes(units[i].solver) && !test_all()) return;
     class_of_unit(&p, units[i].solver, type, precision, ((i + parts) & 1) | (i & 2), (ending)((i + parts) % ENDINGS));
     p.s.k.product.frozen[LFUSE__PRODUCT_B] = i & 1; /* of solvers that keep something, one shape with and one without */
     const int64_t side = is_for_odd(units[i].solver) ? 513 : 512;

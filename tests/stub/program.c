@@ -28,12 +28,13 @@ struct lfuse__bprogram {
 
 /*
  * -O0: for kernels over 16 lanes -O1 takes five times as long, which no test's data make up for. $4: lanes(), $5: the
- * form, $6: needs_crews(), $7: wide_registers(). Without libc, which the process that loads the kernels has: reading its symbols would
- * take most of the time of linking.
+ * form, $6: needs_crews(), $7: wide_registers(). Without libc, which the process that loads the kernels has: reading
+ * its symbols would take most of the time of linking.
  */
 static const char compile_line[] =
     "exec ${CC:-cc} -std=gnu11 -w -shared -fPIC -O0 -ffp-contract=off -fwrapv -fno-math-errno -fno-strict-aliasing "
-    "-DLFUSE_LANES=\"$4\" -DLFUSE_SIMD=\"$5\" -DLFUSE_CREWS=\"$6\" $7 $CFLAGS -nostdlib -o \"$2\" \"$1\" -lm -lgcc >\"$3\" 2>&1";
+    "-DLFUSE_LANES=\"$4\" -DLFUSE_SIMD=\"$5\" -DLFUSE_CREWS=\"$6\" $7 $CFLAGS -nostdlib -o \"$2\" \"$1\" "
+    "-lm -lgcc >\"$3\" 2>&1";
 
 lfuse_status lfuse__stub_folder_create(lfuse__stub_folder *f)
 {
