@@ -89,8 +89,11 @@ static void put_part(const void *context, int part, int indent)
     const lfuse__expr a = packed_at(context, LFUSE__PRODUCT_A), b = packed_at(context, LFUSE__PRODUCT_B);
     const lfuse__expr of_a = lfuse__tma_matrix(context, LFUSE__PRODUCT_A);
     const lfuse__expr of_b = lfuse__tma_matrix(context, LFUSE__PRODUCT_B);
+    const lfuse__expr bytes_of_a = lfuse__tma_bytes(context, LFUSE__PRODUCT_A);
+    const lfuse__expr bytes_of_b = lfuse__tma_bytes(context, LFUSE__PRODUCT_B);
     const lfuse__parameter own[] = {
         {"MATRIX_A", .word = of_a.text}, {"MATRIX_B", .word = of_b.text},
+        {"MAP_BYTES_A", .word = bytes_of_a.text}, {"MAP_BYTES_B", .word = bytes_of_b.text},
         {"PART_EARLY", .number = part == LFUSE__PART_EARLY},
         {"PART_SOURCES", .number = part == LFUSE__PART_SOURCES}, {"PART_COPY", .number = part == LFUSE__PART_COPY},
         {"MAPPED_A", .number = lfuse__comes_by_map(p, LFUSE__PRODUCT_A)},

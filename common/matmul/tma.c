@@ -18,23 +18,35 @@ lfuse__expr lfuse__tma_matrix(const lfuse__tiles *t, int operand)
     return apart < 0 ? lfuse__expression("0") : lfuse__expression("(W(%d) ? (u32)matrix : 0)", apart);
 }
 
+/* Boxes along k have no more lines than the matrix (make_map); those of A where columns are summed are whole. */
+lfuse__expr lfuse__tma_bytes(const lfuse__tiles *t, int operand)
+{
+    const int bytes = lfuse__mma_k_tile_bytes(t->p, operand), width = lfuse__tile_width(t->p, operand);
+    const bool summed = operand == LFUSE__PRODUCT_A && t->p->column_sums;
+    const char *lines = operand == LFUSE__PRODUCT_A ? "m" : "n";
+
+    if (summed || !lfuse__is_k_contiguous(t->p, operand)) return lfuse__expression("%d", bytes);
+    return lfuse__expression("(%s < %d ? %s : %d) * %d", lines, width, lines, width, bytes / width);
+}
+
 static void put_part(const void *context, int part, int indent)
 {
     const lfuse__tiles *t = context;
     const lfuse__product_class *p = t->p;
     const int a_bytes = lfuse__mma_k_tile_bytes(p, LFUSE__PRODUCT_A);
-    const int b_bytes = lfuse__mma_k_tile_bytes(p, LFUSE__PRODUCT_B);
     const int box = p->depth * LFUSE__WGMMA_LINE;
     const lfuse__expr of_a = lfuse__tma_matrix(t, LFUSE__PRODUCT_A);
     const lfuse__expr of_b = lfuse__tma_matrix(t, LFUSE__PRODUCT_B);
+    const lfuse__expr bytes_of_a = lfuse__tma_bytes(t, LFUSE__PRODUCT_A);
+    const lfuse__expr bytes_of_b = lfuse__tma_bytes(t, LFUSE__PRODUCT_B);
     const lfuse__expr first_row = lfuse__pipeline_first_row(p);
     const lfuse__parameter own[] = {
         {"FIRST_ROW", .word = first_row.text}, {"COLUMN_SUMS", .number = p->column_sums},
         {"SHARING", .number = LFUSE__SEGMENT / p->rows},
         {"MATRIX_A", .word = of_a.text}, {"MATRIX_B", .word = of_b.text},
         {"PART_EARLY", .number = part == LFUSE__PART_EARLY}, {"PART_SOURCES", .number = part == LFUSE__PART_SOURCES},
-        {"PART_COPY", .number = part == LFUSE__PART_COPY}, {"STAGE", .number = a_bytes + b_bytes},
-        {"LINE", .number = p->depth * lfuse__mma_bytes(p)},
+        {"PART_COPY", .number = part == LFUSE__PART_COPY},
+        {"MAP_BYTES_A", .word = bytes_of_a.text}, {"MAP_BYTES_B", .word = bytes_of_b.text},
         {"BEFORE_B", .number = a_bytes}, {"DEPTH", .number = p->depth}, {"BOX", .number = box},
         {"MULTIPLYING", .number = lfuse__pipeline_multiplying(p)},
         {"BOXES_A", .number = p->rows / 64}, {"BOXES_B", .number = p->columns / 64}, {NULL},

@@ -31,6 +31,7 @@ void case_tiles(rig *r, lfuse_type type);    /* products on GPUs */
 void case_units(rig *r, lfuse_type type, lfuse_precision precision);
 void case_empty_parts(rig *r);
 void case_low_bands(rig *r);
+void case_few_lines(rig *r);
 void case_split(rig *r);     /* products of f32 from split operands, where the rig's facts have them */
 void case_column_sums(rig *r); /* products on GPUs that sum columns of what they store */
 void case_unit_sums(rig *r);   /* those on tensor cores, where the rig's facts have them */

@@ -117,6 +117,7 @@ static void use_units(rig *r)
     case_units(r, LFUSE_E5M2, LFUSE_PRECISION_FULL);
     case_empty_parts(r);
     case_low_bands(r);
+    case_few_lines(r);
 }
 
 static void use_column_sums(rig *r)

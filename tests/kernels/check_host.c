@@ -153,6 +153,7 @@ TEST_LOOP(units, 0, test_all() ? 7 : 5)
     case_units(&r, cases[_i].type, cases[_i].precision);
     if (_i == 0) case_empty_parts(&r);
     if (_i == 0) case_low_bands(&r);
+    if (_i == 3) case_few_lines(&r);
 }
 
 TEST_LOOP(unit_prologues, 0, 2)

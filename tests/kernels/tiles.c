@@ -582,6 +582,25 @@ void case_low_bands(rig *r)
     r->facts = facts;
 }
 
+/* An operand with fewer lines than a tile comes by a map whose boxes have as many, beside one that is packed. */
+void case_few_lines(rig *r)
+{
+    const lfuse__matmul_desc desc = {.types = {LFUSE_F32, LFUSE_F32}, .result = LFUSE_F32,
+                                     .precision = LFUSE_PRECISION_TF32};
+    const lfuse__facts facts = r->facts;
+    lfuse__matmul_candidate t;
+    problem p;
+    if (lfuse__solver_declines(&lfuse__tf32_half_packed, &facts, &desc)) return;
+    ck_assert(lfuse__matmul_candidate_parse("128x128x32:4x32:1:0", &t));
+    for (int turn = 0; turn < 2; turn++) {
+        class_of_unit(&p, &lfuse__tf32_half_packed, LFUSE_F32, LFUSE_PRECISION_TF32, turn, PLAIN);
+        OK(choose_named(&facts, (int64_t[]){512, 512, 512, 1}, &t, &p.s.k));
+        ck_assert_ptr_eq(p.s.k.product.solver, &lfuse__tf32_half_packed);
+        sizes_of(&p, turn ? 136 : 40, turn ? 40 : 136, 72, 4, 0);
+        run_product(r, &p, true, (uint64_t)turn + 1);
+    }
+}
+
 /* Parts of k may have no k-tile. Warpgroups that take turns by tiles wait for each other all the same. */
 void case_empty_parts(rig *r)
 {
