@@ -85,14 +85,15 @@ static void sizes_of(problem *p, int64_t m, int64_t n, int64_t k, int pad, int o
     }
 }
 
-/* So many products, one element apart and more; one B and one bias for all. */
-static void batch_of(problem *p, int64_t count, int apart)
+/* So many products, one element apart and more; one bias for all, and where it is shared one B. */
+static void batch_of(problem *p, int64_t count, int apart, bool shared)
 {
     p->s.k.product.batched = true;
     p->g.extents[LFUSE__PRODUCT_BATCH] = count;
     for (int j = 0; j < OPERANDS; j++) {
         const int64_t size = (int64_t)lfuse_type_size(p->s.k.operands[j].type);
-        const int64_t stride = j == B || j == BIAS ? 0 : (int64_t)p->bytes[j] / size - 2 * GUARD + apart;
+        const bool one = j == BIAS || (j == B && shared);
+        const int64_t stride = one ? 0 : (int64_t)p->bytes[j] / size - 2 * GUARD + apart;
         p->g.strides[j][LFUSE__PRODUCT_BATCH] = stride;
         p->bytes[j] += (size_t)((count - 1) * stride * size);
     }
@@ -303,7 +304,7 @@ static void case_batches(rig *r, lfuse_type type)
             ck_assert_int_eq(lfuse__matmul_classes(&r->facts, few, many, &p.s.k, found), count);
             p.s.k.product = found[c].product;
             sizes_of(&p, sizes[0], sizes[1], sizes[2], 4 - (int)(sizes[turn % 2] % 4), 0);
-            batch_of(&p, 3, turn % 3 * 2);
+            batch_of(&p, 3, turn % 3 * 2, turn & 1);
             run_product(r, &p, true, (uint64_t)turn + 1);
         }
 }
@@ -548,7 +549,9 @@ void case_units(rig *r, lfuse_type type, lfuse_precision precision)
             ck_assert(!ahead || lfuse__pipeline_is_pingpong(&p.s.k.product));
             z = ahead ? turns : whole;
             sizes_of(&p, z[0], z[1], z[2], quick ? (int)(chunk - k % chunk) : 1, at % 3 ? 0 : packed ? 1 : chunk);
-            if (p.s.k.product.batched) batch_of(&p, PRODUCTS, quick ? chunk : 3);
+            /* Tensor maps of both are those of apart matrices, A's, and of one, B's. */
+            const bool shared = units[i].solver == &lfuse__tma || (turn / 2 & 1);
+            if (p.s.k.product.batched) batch_of(&p, PRODUCTS, quick ? chunk : 3, shared);
             p.g.parts = parts;
             if (turn % 2 || staged) r->facts.info.compute_units = 1; /* groups that stay have several tiles */
             run_product(r, &p, true, (uint64_t)turn + 1);
