@@ -99,6 +99,7 @@ void lfuse__front_add_cost(const lfuse__product_class *p, const lfuse__facts *fa
 
     for (int i = 0; i < LFUSE__PRODUCT_SUM; i++)
         if (is_in_workspace(p, i)) wide += (double)extents[i];
-    c->time += costs.start + (double)c->matrices * wide * (double)extents[2] * bytes / costs.bytes /
-                                 (double)lfuse__units(facts);
+    if (wide > 0)
+        c->time += costs.start + (double)c->matrices * wide * (double)extents[2] * bytes / costs.bytes /
+                                     (double)lfuse__units(facts);
 }

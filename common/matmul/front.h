@@ -39,7 +39,10 @@ uint64_t lfuse__front_kept(const lfuse__kernel_class *c, const lfuse__facts *fac
  */
 lfuse_status lfuse__front_pack(const lfuse__kernel_class *c, const lfuse__facts *facts, const lfuse__geometry *g,
                                int items, const int lines[2], bool by_k_tiles, lfuse__packed *packed);
-/* Adds to c->time the launch in front, which moves so many bytes of each element at the rate of memory. */
+/*
+ * Adds to c->time the launch in front, which moves so many bytes of each element at the rate of memory. Where all that
+ * is prepared is kept, runs have no such launch.
+ */
 void lfuse__front_add_cost(const lfuse__product_class *p, const lfuse__facts *facts, const int64_t *extents, int bytes,
                            lfuse__cut *c);
 

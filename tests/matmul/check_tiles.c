@@ -734,6 +734,12 @@ TEST(packed_in_tf32)
         ck_assert_uint_eq(lfuse__product_kept(&c, &facts, &g), each[cases[i].kept - 1]);
         const uint64_t rest = packs[A] && cases[i].kept == 1 + B ? each[A] : 0;
         ck_assert_uint_eq(lfuse__product_workspace(&c, &facts, &g), rest);
+        if (!packs[A] || !packs[B]) { /* runs have no launch in front */
+            lfuse__cut all, alone;
+            ck_assert(c.product.solver->cost(&c.product, &facts, extents, &all));
+            ck_assert(lfuse__pipeline_cost(&c.product, &facts, extents, &alone));
+            ck_assert(all.time == alone.time);
+        }
         /* Where the one that comes by a map is frozen alone, nothing is kept. */
         tf32_class(&c, cases[i].way);
         c.product.frozen[2 - cases[i].kept] = true;
