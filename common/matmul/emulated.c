@@ -16,9 +16,9 @@ enum {
     CHUNK = 8,                     /* elements that a work-item splits together */
     NOT_FINITE = 1 << 20,          /* the factor of a row or a column that is not split */
     SPLITTERS = 512,               /* work-items of a group that splits */
-    HELD = 8,                      /* chunks that a work-item holds in registers, of which it has 128 */
-    PASSING = 4,                   /* others, that it reads together when it seeks the largest element */
-    AGAIN = 2                      /* and when it splits them: then scales take registers, too */
+    HELD = 8,                      /* chunks that a work-item keeps in registers, of which it has 128 */
+    PASSING = 4,                   /* of the others, those that it loads together to find the largest element, */
+    AGAIN = 2                      /* and those that it loads together to split them, when scales take registers, too */
 };
 
 const lfuse__emulation *lfuse__emulation_of(lfuse_precision precision)

@@ -21,7 +21,8 @@ enum { LFUSE__GROUPED_PRODUCTS, LFUSE__GROUPED_PACK };
 
 /*
  * Return where numbers lie in the shape: the first of the two strides of operand j, and how many numbers there are in
- * all, of `noperands` operands with the shape. PACKED is where the place of A's copy lies, of B's the next one.
+ * all, of `noperands` operands with the shape. PACKED is the number that says where A's copy begins; the next one says
+ * it of B's.
  */
 enum { LFUSE__GROUPED_PACKED = 4, LFUSE__GROUPED_STRIDES = LFUSE__GROUPED_PACKED + 2 };
 static inline int lfuse__grouped_stride(int j)
@@ -52,17 +53,16 @@ lfuse_status lfuse__grouped_choose(const lfuse__facts *facts, int64_t members, c
 /*
  * grouped_pack.c.
  *   - packs returns whether the class's solver packs.
- *   - packed_bytes returns the bytes of the copy of a member's A or B (`operand`), which lies in memory as `lie` says:
- *     elements from row to row and from matrix to matrix, and an address or offset where it begins. 0: it is read where
- *     it lies.
+ *   - packed_bytes returns the bytes of the copy of a member's A or B (`operand`), of matrices of size `s` that lie in
+ *     memory as `layout` says; 0: it is not copied.
  */
-typedef struct lfuse__grouped_lie {
-    int64_t row, matrix;
-    uint64_t begins;
-} lfuse__grouped_lie;
+typedef struct lfuse__grouped_layout {
+    int64_t row, matrix; /* elements from row to row, and from matrix to matrix */
+    uint64_t begins;     /* the address of the first element, or its offset in aligned memory: in bytes */
+} lfuse__grouped_layout;
 bool lfuse__grouped_packs(const lfuse__kernel_class *c);
 uint64_t lfuse__grouped_packed_bytes(const lfuse__kernel_class *c, int operand, const lfuse__matmul_sizes *s,
-                                     const lfuse__grouped_lie *lie);
+                                     const lfuse__grouped_layout *layout);
 
 /* Sets how members of these sizes are cut into blocks, by the class's solver. */
 void lfuse__grouped_cut_make(const lfuse__kernel_class *c, const lfuse__facts *facts, int64_t members,

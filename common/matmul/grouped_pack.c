@@ -26,7 +26,7 @@ bool lfuse__grouped_packs(const lfuse__kernel_class *c)
 }
 
 uint64_t lfuse__grouped_packed_bytes(const lfuse__kernel_class *c, int operand, const lfuse__matmul_sizes *s,
-                                     const lfuse__grouped_lie *lie)
+                                     const lfuse__grouped_layout *layout)
 {
     const bool along = lfuse__is_k_contiguous(&c->product, operand);
     const int64_t outer = operand == LFUSE__PRODUCT_A ? s->m : s->n;
@@ -35,8 +35,8 @@ uint64_t lfuse__grouped_packed_bytes(const lfuse__kernel_class *c, int operand, 
 
     if (!lfuse__grouped_packs(c)) return 0;
     chunk = c->product.solver->tile->chunk;
-    if (length % chunk == 0 && lie->row % chunk == 0 && (s->matrices == 1 || lie->matrix % chunk == 0) &&
-        lie->begins % LFUSE__MMA_CHUNK_BYTES == 0)
+    if (length % chunk == 0 && layout->row % chunk == 0 && (s->matrices == 1 || layout->matrix % chunk == 0) &&
+        layout->begins % LFUSE__MMA_CHUNK_BYTES == 0)
         return 0;
     return (uint64_t)s->matrices * (uint64_t)lines * (uint64_t)line_of(&c->product, length) *
            (uint64_t)lfuse__mma_bytes(&c->product);

@@ -2,9 +2,9 @@
 /*
  * Products on Hopper of operands that a launch in front copies into k-tiles: sources of pipelines whose kernels are
  * text/gemm_pack.k, and text/gemm_pipeline.k with the parts of text/gemm_packed.k that copy; and solvers that pair them
- * with what multiplies f16 and bf16, e4m3 and e5m2, tf32. Of one source the operand that lies along k comes by its
- * tensor map, and the other one is packed. Where the solver keeps the k-tiles of a frozen operand, a launch of its own
- * makes them before the first run.
+ * with what multiplies f16 and bf16, e4m3 and e5m2, tf32. One of the sources packs one operand alone: the other one,
+ * which lies along k, comes by its tensor map. Where the solver keeps the k-tiles of a frozen operand, a launch of its
+ * own makes them before the first run.
  */
 #include <string.h>
 
@@ -168,7 +168,7 @@ static const lfuse__tile_source packed = {
     .batches = true, .product = LFUSE__FRONT_PRODUCT, .put_part = put_part, .put_other = put_packer, .pack = pack,
 };
 
-/* Of elements that warpgroups take along k alone. */
+/* For tf32, which warpgroups take only along k: the operand that lies so comes by its map, the other one is packed. */
 static const lfuse__tile_source one_packed = {
     .by_map = lfuse__is_k_contiguous, .batches = true, .product = LFUSE__FRONT_PRODUCT, .put_part = put_part,
     .put_other = put_packer, .pack = pack_one,
@@ -244,7 +244,7 @@ const lfuse__solver lfuse__tf32_packed = {
     .is_compiled_ahead = lfuse__tile_is_compiled_ahead, .serves = serves_tf32,
 };
 
-/* The same where lines of one operand have one. */
+/* The same where the lines of one operand have a map. */
 static bool suits_half_tf32(const lfuse__product_class *p, const int64_t *extents)
 {
     return extents[2] % p->solver->tile->chunk == 0;

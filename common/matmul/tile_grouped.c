@@ -9,9 +9,9 @@
 #include "common/matmul/tile.h"
 
 /*
- * Puts an expression of the condition that A or B of the member is read in chunks, or in vectors. Rows are a whole
- * number of them apart, and have a whole number of them where tiles cut rows; solvers of chunks need it of all rows,
- * but for those of copies.
+ * Puts an expression of the condition that A or B of the member is read in chunks, or in vectors. A copy always is. Of
+ * what lies in memory the first element is aligned, and rows lie a whole number of chunks apart. Solvers with chunks
+ * also need rows of a whole number of chunks; others need that only where rows do not run along k.
  */
 static void put_matrix_aligned(const lfuse__tiles *t, int j)
 {

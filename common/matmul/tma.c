@@ -77,9 +77,10 @@ static lfuse_status make_summed_map(const lfuse__kernel_class *c, const lfuse__f
 }
 
 /*
- * Makes the tensor map of an operand, with boxes of what is copied together, 128 bytes wide at most. Boxes that end
- * beyond a matrix are copied slowly: of one that has fewer lines along k than a tile they have no more. An H100 took
- * 15.6 us for 16 x 4096 x 4096 of e4m3 in boxes of 128 lines, 8.7 in such of 16.
+ * Makes the tensor map of an operand, with boxes of what is copied together, 128 bytes wide at most. Devices are slow
+ * to copy boxes that end beyond the matrix. So where lines run along k, and the matrix has fewer of them than a tile, a
+ * box has as many as the matrix (lfuse__tma_bytes). An H100 took 15.6 us for 16 x 4096 x 4096 of e4m3 in boxes of 128
+ * lines, and 8.7 in boxes of 16.
  */
 static lfuse_status make_map(const lfuse__kernel_class *c, const lfuse__facts *facts, const lfuse__geometry *g,
                              int operand, uint64_t *map, bool *made)

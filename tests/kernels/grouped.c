@@ -110,7 +110,7 @@ static int64_t place_of(grouped *g, int operand, int m)
 {
     const lie l = lie_of(g, operand, m);
     const uint64_t begins = g->entries[2 * (operand * MEMBERS + m)];
-    const lfuse__grouped_lie of = {l.ld, l.apart, begins};
+    const lfuse__grouped_layout of = {l.ld, l.apart, begins};
     const uint64_t bytes = m % 4 == 2 ? 0 : lfuse__grouped_packed_bytes(&g->s.k, operand, &sizes[m], &of);
     const uint64_t at = g->packed;
     g->packed += bytes;

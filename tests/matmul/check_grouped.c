@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Products of the members of lists: who multiplies them and by which tiles, and how members are cut. */
 #include "common/matmul/grouped.h"
+#include "common/matmul/tile.h"
 #include "tests/matmul/classes.h"
 #include "tests/support/main.h"
 
@@ -81,7 +82,7 @@ TEST(packed_bytes)
         int operand;
         bool ta, tb;
         lfuse__matmul_sizes sizes;
-        lfuse__grouped_lie lie;
+        lfuse__grouped_layout lie;
         uint64_t bytes;
     } cases[] = {
         {LFUSE_F16, LFUSE__PRODUCT_A, false, false, {5, 7, 64, 1}, {64, 320, 256}, 0},
@@ -110,6 +111,28 @@ TEST(packed_bytes)
         bytes = lfuse__grouped_packed_bytes(&c, cases[i].operand, &cases[i].sizes, &cases[i].lie);
         ck_assert_msg(bytes == cases[i].bytes, "case %zu: %llu bytes", i, (unsigned long long)bytes);
     }
+}
+
+/* Copies have the workspace for themselves: groups of solvers that pack have no space of their own there. */
+TEST(packing_solvers_have_no_other_space)
+{
+    static const lfuse__matmul_sizes one = {512, 512, 512, 1};
+    const lfuse__facts facts = with_units(WARPGROUPS);
+    int packing = 0;
+
+    for (int n = 0; lfuse__solvers[n]; n++) {
+        lfuse__grouped_cut cut;
+        lfuse__kernel_class c;
+        grouped_class(&c, LFUSE_F16, LFUSE_F16);
+        c.product.sum = LFUSE_F32;
+        c.product.solver = lfuse__solvers[n];
+        if (!c.product.solver->grouped_emit || !lfuse__grouped_packs(&c)) continue;
+        ck_assert(lfuse__tiles_shape(c.product.solver, 0, &c.product));
+        lfuse__grouped_cut_make(&c, &facts, 1, &one, &cut);
+        ck_assert_msg(cut.space == 0, "%s", c.product.solver->name);
+        packing++;
+    }
+    ck_assert_int_gt(packing, 1);
 }
 
 /* Copies have whole rows: an odd member has the tiles of an even one. */

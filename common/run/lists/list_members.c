@@ -33,7 +33,8 @@ lfuse_status lfuse__list_make_scratch(lfuse_instance *in, lfuse__list_op *op)
 
     op->scratch = -1;
     if (lfuse__list_multiplies(op)) {
-        bytes = op->cut.space * (uint64_t)op->cut.groups + op->packed_bytes; /* one of them is 0 */
+        /* Both would begin at 0. No solver has groups with space of their own and packs, too. */
+        bytes = op->cut.space * (uint64_t)op->cut.groups + op->packed_bytes;
         if (!bytes || !op->chunks) return LFUSE_OK;
         LFUSE__TRY(lfuse__add_buffer(in, LFUSE__PLACE_SCRATCH, bytes, &op->scratch));
         lfuse__use_memory(in, &(lfuse__memory){ LFUSE__PLACE_SCRATCH, op->scratch });

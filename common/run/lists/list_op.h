@@ -53,7 +53,7 @@ struct lfuse__list_op {
     lfuse_transport transport; /* how the entries reach the kernel; not DEFAULT */
     lfuse__kernel_class k;     /* of `kernel` */
     lfuse__kernel *kernel;     /* of the step; where elements are reduced, the one that folds segments */
-    lfuse__kernel *partial;    /* that reduces elements to segments, or packs factors; NULL: nothing is */
+    lfuse__kernel *partial;    /* that reduces elements to segments, or packs factors; NULL: there is none */
     lfuse__kernel *table;      /* that writes address tables; NULL: none is written */
     int64_t members, chunks;   /* of the list that the step walks */
     int64_t nentries;          /* of an operand: the members, and one for numbers of an empty list */
@@ -68,7 +68,7 @@ struct lfuse__list_op {
     lfuse__range *device;
     uint64_t firsts_at, elements_at, ticket_at, addresses_at; /* where the others begin in `device`, in bytes */
     lfuse__grouped_cut cut;    /* GROUPED: how the products are cut into blocks */
-    uint64_t packed_bytes;     /* GROUPED: of what is packed of all members */
+    uint64_t packed_bytes;     /* GROUPED: of the copies of all members */
     bool low_memory;           /* GROUPED: nothing is packed */
     int scratch;               /* buffer between the kernels of MEMBERS, or workspace of GROUPED; -1: none */
     uint64_t *entries;         /* TABLE: [noperands][nentries][2] what the device's table holds, where it is valid */
@@ -223,8 +223,9 @@ lfuse_status lfuse__list_cut_products(const lfuse_instance *in, lfuse__list_op *
 /* Returns whether some member is packed, by a kernel of the class's phase PACK, while there is memory for that. */
 bool lfuse__list_packs(const lfuse_instance *in, const lfuse__step *step, const lfuse__kernel_class *k);
 /*
- * Returns how many bytes kernels read of each member in device memory; writes those of member m, for which what is
- * packed of it is given its place in the workspace: behind op->packed_bytes, which grow.
+ * product_bytes returns how many bytes kernels read of each member in device memory. put_product writes those of member
+ * m. The copies of its factors get their places in the workspace then, and op->packed_bytes grow by them: it is called
+ * once for each member.
  */
 uint64_t lfuse__list_product_bytes(const lfuse__step *step);
 void lfuse__list_put_product(const lfuse_instance *in, lfuse__list_op *op, int64_t m, void *to);

@@ -140,7 +140,10 @@ static void put_strides(const lfuse_instance *in, const lfuse__step *step, int j
     to[1] = lfuse__list_of(in, o->index)->members[m].batch_stride;
 }
 
-/* Where A or B of a member begins, as far as it is known how that is aligned: what the plan makes begins at chunks. */
+/*
+ * The address, or the offset in its block, where A or B of a member begins. Members that the plan makes are aligned:
+ * for them it is 0.
+ */
 static uint64_t begin_of(const lfuse_instance *in, const lfuse__step *step, int j, int64_t m)
 {
     const lfuse__operand *o = &step->operands[j];
@@ -151,7 +154,7 @@ static uint64_t begin_of(const lfuse_instance *in, const lfuse__step *step, int 
     return (in->facts->addresses ? x->range->address : x->range->offset) + x->offset;
 }
 
-/* Returns the bytes of what is packed of A or B of a member. */
+/* Returns the bytes of the copy of A or B of a member; 0: it is read where it lies. */
 static uint64_t packed_bytes(const lfuse_instance *in, const lfuse__step *step, const lfuse__kernel_class *k, int j,
                              int64_t m)
 {
@@ -160,7 +163,7 @@ static uint64_t packed_bytes(const lfuse_instance *in, const lfuse__step *step, 
 
     put_strides(in, step, j, &p, m, strides);
     return lfuse__grouped_packed_bytes(
-        k, j, &p, &(lfuse__grouped_lie){ strides[0], strides[1], begin_of(in, step, j, m) });
+        k, j, &p, &(lfuse__grouped_layout){ strides[0], strides[1], begin_of(in, step, j, m) });
 }
 
 bool lfuse__list_packs(const lfuse_instance *in, const lfuse__step *step, const lfuse__kernel_class *k)
@@ -174,6 +177,10 @@ bool lfuse__list_packs(const lfuse_instance *in, const lfuse__step *step, const 
     return false;
 }
 
+/*
+ * Gives the copy of A or B of a member its place in the workspace, behind those that have one, and returns it; below 0:
+ * there is no copy.
+ */
 static int64_t pack(const lfuse_instance *in, lfuse__list_op *op, int j, int64_t m)
 {
     const uint64_t bytes = op->low_memory ? 0 : packed_bytes(in, op->step, &op->k, j, m), at = op->packed_bytes;
