@@ -112,16 +112,19 @@ typedef struct bench_figures {
 /* measure.c: all variants of a case, interleaved. `only`: one variant's name, or NULL. */
 lfuse_status bench_measure(bench_device *d, bench_case *c, const char *only, bench_figures *figures);
 
-/* sustained.c: one variant's part of it, whose runs take about run_us each. */
+/* sustained.c: what is timed of one variant, whose runs take about run_us each. */
 enum { BENCH_MOST_TURNS = 9 };
 typedef struct bench_sustained {
     const bench_variant *variant;
     double run_us, us[BENCH_MOST_TURNS]; /* us: of a run, in each turn */
     int turns;
 } bench_sustained;
-/* Whether a variant multiplies so much on a GPU that its rate depends on how long the device has been busy. */
-bool bench_has_sustained(const bench_device *d, const bench_variant *v);
-/* Times variants in turn; the events are for its use. */
+/*
+ * Whether a variant multiplies so much on a GPU that its rate depends on how long the device has been busy, and it is
+ * known how long a run takes: run_us is not 0, as it may be by a coarse timer, nor below 0.
+ */
+bool bench_has_sustained(const bench_device *d, const bench_variant *v, double run_us);
+/* Times variants in turn, each of which has that; the events are for its use. */
 lfuse_status bench_measure_sustained(bench_device *d, bench_sustained *s, int n, lfuse_event *first,
                                      lfuse_event *second);
 

@@ -313,7 +313,7 @@ static lfuse_status measure_sustained(const session *s, timed *t, int n, bench_f
     int at[BENCH_MAX_VARIANTS], count = 0;
     for (int i = 0; i < n; i++) {
         figures[i].sustained = not_measured;
-        if (!bench_has_sustained(s->d, t[i].variant)) continue;
+        if (!bench_has_sustained(s->d, t[i].variant, figures[i].gpu.us)) continue;
         at[count] = i;
         all[count++] = (bench_sustained){.variant = t[i].variant, .run_us = figures[i].gpu.us};
     }
