@@ -154,6 +154,35 @@ TEST(a_page_with_every_figure)
     free(text);
 }
 
+/* Number `cell` of the row of a table in which the text is found first; as text. */
+static const char *cell_behind(const char *text, const char *row, const char *cell, int number)
+{
+    static char found[32];
+    const char *at = strstr(text, row);
+    for (int i = 0; i <= number && at; i++) at = (at = strstr(at, cell)) ? at + strlen(cell) : NULL;
+    ck_assert_ptr_nonnull(at);
+    snprintf(found, sizeof found, "%.*s", (int)strcspn(at, "<"), at);
+    return found;
+}
+
+/* What older versions did not measure has no member, and what was not measured is null. */
+TEST(figures_below_their_headings)
+{
+    enum { COLD = 2, SUSTAINED };
+    put(path, MACHINE("cuda:0", "GPU A") RESULT("cuda:0", "gemm:1x1x1", "plan", "2", ",\"sustained_us\":27.5")
+              RESULT("cuda:0", "gemm:2x2x2", "plan", "2", ",\"sustained_us\":null")
+              RESULT("cuda:0", "gemm:3x3x3", "plan", "2", ""));
+    ck_assert_msg(report() == LFUSE_OK, "%s", lfuse_last_error());
+    char *text = get();
+    ck_assert_str_eq(cell_behind(text, "<th>wall us</th>", "<th>", COLD), "cold us");
+    ck_assert_str_eq(cell_behind(text, "<th>wall us</th>", "<th>", SUSTAINED), "sustained us");
+    ck_assert_str_eq(cell_behind(text, ">gemm:1x1x1<", "<td>", 0), "9");
+    ck_assert_str_eq(cell_behind(text, ">gemm:1x1x1<", "<td>", SUSTAINED), "27.5");
+    ck_assert_str_eq(cell_behind(text, ">gemm:2x2x2<", "<td>", SUSTAINED), "-");
+    ck_assert_str_eq(cell_behind(text, ">gemm:3x3x3<", "<td>", SUSTAINED), "-");
+    free(text);
+}
+
 /* The points of the n-th line that is drawn, "x,y x,y ..."; how many they are. */
 static int points_of(const char *text, int n, double (*points)[2], int most)
 {
