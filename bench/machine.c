@@ -9,8 +9,8 @@
 #include "common/base/half.h"
 
 /*
- * Median time in microseconds of one of `batch` runs and their synchronisation. A GPU is kept busy by several runs;
- * where one takes a CPU milliseconds, the synchronisation is nothing beside it.
+ * Median time in microseconds of one of `batch` runs and their synchronisation. Several runs keep a GPU busy. A CPU has
+ * one, which takes milliseconds: the synchronisation is nothing beside it.
  */
 static lfuse_status time_runs(bench_device *d, lfuse_status (*run)(void *), void *state, int batch, double *us)
 {

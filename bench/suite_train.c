@@ -7,7 +7,7 @@
  *                                       blocks of layernorm, attention by products and softmax, residual, layernorm,
  *                                       linear, gelu, linear, residual (bench/step_block.c); mean square
  *   train:layer:H<width>:B<batch>       of one layer the gradients of weights and bias, and their steps
- * each by plans that may split the operands of products where it has a precision for suffix, such as :f32x3.
+ * A precision behind one of these, such as :f32x3, lets plans split the operands of products.
  * Variants:
  *   unfused   a kernel for each function and product, launched step by step
  *   fused     what the planner makes of it, launched step by step

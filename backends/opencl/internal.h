@@ -165,17 +165,17 @@ lfuse_status lfuse__cl_queue_error(lfuse__bdevice *dev, cl_command_queue queue, 
 /* ---- probe.c ---- */
 
 /*
- * A kernel that is run to find out what a driver does not say, in a queue of its own; NULL is what it does not have.
- *   - make builds the text, OpenCL C or PTX, and makes the kernel of that name and a cell of so many bytes. Of one that
- *     fails, and of one that is no longer needed, the caller destroys what there is.
- *   - run begins to run a kernel of the program, by one group of so many work-items.
- *   - read waits, and reads from the cell.
+ * A kernel that is run to find out what a driver does not say, in a queue of its own. Before it is made all is NULL.
+ *   - make builds the text, which is OpenCL C or, if `ptx` is set, PTX; it makes the kernel of that name, and a cell of
+ *     `bytes` bytes. The caller destroys the probe when it is no longer needed, and also where make fails.
+ *   - run begins to run a kernel of the program, by one group of `items` work-items.
+ *   - read waits for the kernel, and reads from the cell.
  */
 typedef struct lfuse__cl_probe {
     cl_command_queue queue;
     cl_program program;
     cl_kernel kernel;
-    cl_mem cell; /* memory that its kernels have, as they take it */
+    cl_mem cell; /* memory for its kernels, which its user gives them as an argument */
 } lfuse__cl_probe;
 lfuse_status lfuse__cl_probe_make(lfuse__bdevice *dev, const char *text, bool ptx, const char *kernel, size_t bytes,
                                   lfuse__cl_probe *p);
@@ -183,8 +183,9 @@ void lfuse__cl_probe_destroy(lfuse__cl_probe *p);
 cl_int lfuse__cl_probe_run(const lfuse__cl_probe *p, cl_kernel kernel, size_t items);
 cl_int lfuse__cl_probe_read(const lfuse__cl_probe *p, size_t offset, size_t bytes, void *host);
 /*
- * Sets *works: whether `attempt`, which gets `of`, succeeds. Where it does not, the log has its message behind
- * `without`, what the device is without, and no error is left. ERR_MEMORY alone is returned: it could not be tried.
+ * Sets *works: whether `attempt`, which is given `of`, succeeds. Where it fails, the log says `without`, which names
+ * what the device does not have, and why; the calling thread's error is then what it was before. ERR_MEMORY: the host
+ * has no memory to try it, which is an error; other failures are none.
  */
 lfuse_status lfuse__cl_try(lfuse__bdevice *dev, lfuse_status (*attempt)(lfuse__bdevice *dev, void *of), void *of,
                            const char *without, bool *works);

@@ -29,9 +29,9 @@ static const lfuse__costs table[] = {
       *
       * In tf32 an H100 takes 340 to 350 us for 4096 cubed, 535 us where neither operand lies along k, and 1000 to
       * 1130 us where lines are no whole numbers of 16 bytes; and 13.8 us for 1024 cubed with relu. The start that the
-      * latter makes is reduced by a third, as nobody has measured smaller products. Of f16 it takes 490 to 530 us for
-      * 4096 cubed where a side is two or four more, 900 to 1420 where it is odd, and 168 else, for which the ranges
-      * are; 157 us for 16 x 1022 cubed, 249 for 16 x 1023 cubed, 28 for 1023 cubed.
+      * latter makes is reduced by a third, as nobody has measured smaller products. Of f16 it takes 168 us for
+      * 4096 cubed, where the ranges decide; 490 to 530 us where a side is two or four more, and 900 to 1420 us where
+      * it is odd; 157 us for 16 x 1022 cubed, 249 us for 16 x 1023 cubed, 28 us for 1023 cubed.
       */
      .provider = {.ranges = {{512, 8192, 1 << 30}, {33, INT64_MAX, 1 << 28}, {2, 8192, 1 << 29},
                              {2, INT64_MAX, 1 << 28}, {0, INT64_MAX, 1 << 12}},

@@ -21,8 +21,11 @@ typedef struct lfuse__precision {
     const char *word;    /* what the environment, plans' texts and problems of the benchmark call it */
     const char *product; /* what graphs' texts call a product that has it */
     bool of_f32;         /* it is of f32 operands alone, and the product's node says it; F16 and BF16 are casts */
-    double rate;         /* operands may be split, and a plan can ask for it for all of its products: the rate of these
-                            on Hopper, where that of F32X3 is 1; 0: they are not split */
+    /*
+     * 0: operands are not split. Else they may be, and a plan can ask for the precision for all of its products: the
+     * rate of such products on Hopper, where that of F32X3 is 1.
+     */
+    double rate;
 } lfuse__precision;
 
 extern const lfuse__precision lfuse__precisions[LFUSE__PRECISIONS]; /* by lfuse_precision */

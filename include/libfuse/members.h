@@ -84,11 +84,11 @@ LFUSE_API lfuse_value lfuse_member_rank(lfuse_value list);
  * LFUSE_NO_EPILOGUE or the number of operands keeps them out).
  * On GPUs with tensor cores f16 by f16, bf16 by bf16, and e4m3 and e5m2 by each other, are multiplied there (NVIDIA's
  * from sm_80 on, fp8 from sm_89 on, through OpenCL too), and added up in the tensor core's order instead of by fma: the
- * bits then depend on the member and the device. Members whose rows are multiples of 16 bytes are the fast ones. Of
- * others, and of such that begin at no multiple of 16 bytes when the instance is made, one launch in front copies the
- * factors that lie so into scratch memory, with the same bits: about as many bytes as they have. Where there is no
- * memory for that, and where a member was replaced by one at such an address, they take several times as long, each for
- * itself. Of e4m3 and e5m2 Hopper is fastest where only the right list is transposed.
+ * bits then depend on the member and the device. Members whose rows are multiples of 16 bytes are the fast ones.
+ * Factors whose rows are not, or which begin at no multiple of 16 bytes when the instance is made, are copied by one
+ * launch in front into scratch memory, of which they take about as many bytes as they have; the bits stay the same.
+ * Without memory for that, and where a member is replaced by one that begins at no such multiple, that member alone
+ * takes several times as long. Of e4m3 and e5m2 Hopper is fastest where only the right list is transposed.
  * ERR_RANK, ERR_TYPE, ERR_UNSUPPORTED as lfuse_matmul. When an instance is made, ERR_SHAPE names the member whose inner
  * sizes, or numbers of matrices, differ, or the lists whose counts do. Results may lie in no operand's memory but that
  * of a residual of the same list (lfuse_update).
@@ -96,7 +96,7 @@ LFUSE_API lfuse_value lfuse_member_rank(lfuse_value list);
 LFUSE_API lfuse_value lfuse_member_matmul(lfuse_value a, int transpose_a, lfuse_value b, int transpose_b);
 /**
  * The same with types and precision as lfuse_matmul_as has them: f16 and bf16 operands with f32 results, operands of
- * two types, one triple of types for all members. Those that split are FULL here: lists of f32 are multiplied in
+ * two types, one triple of types for all members. Precisions that split are FULL here: lists of f32 are multiplied in
  * f32, as split operands would take a workspace for all members. ERR_UNSUPPORTED: LFUSE_PRECISION_TF32, which lists
  * do not have.
  */

@@ -275,8 +275,8 @@ LFUSE_API lfuse_value lfuse_matmul(lfuse_value a, lfuse_value b);
  *
  * `precision` rounds the operands first. F16 and BF16 are casts of them, and hold on every device and with every
  * provider; of f64 they are ERR_TYPE. TF32 is for operands that are multiplied in f32 (else ERR_TYPE), and for devices
- * and providers that have it: see lfuse_precision. Those that split are for such operands too; they round none, and
- * permit what lfuse_precision says of them on devices that gain by it. Gradients of a product have its precision. A
+ * and providers that have it: see lfuse_precision. Precisions that split are for such operands too; they round none,
+ * and permit what lfuse_precision says of them on devices that gain by it. Gradients of a product have its precision. A
  * product with few columns that joins the kernel of its left operand keeps its bits. Two lists are multiplied member by
  * member (lfuse_member_matmul_as). lfuse(7) has the bounds.
  * ERR_INVALID for a precision that is none; the others as lfuse_matmul.

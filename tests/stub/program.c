@@ -98,7 +98,10 @@ static const char *wide_registers(void)
     return "";
 }
 
-/* Most kernels do not: reading crews.k would be a third of the time that the compiler takes for a small one. */
+/*
+ * Returns "1" where a kernel of the text needs crews.k, else "0". Most do not, and to read it would take the compiler a
+ * third of its time for a small kernel.
+ */
 static const char *needs_crews(const char *source)
 {
     static const char *const words[] = {"\nRESIDENT(", "\nKERNEL_OCCUPANCY(", "\nKERNEL_ALIGNED(",
