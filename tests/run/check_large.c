@@ -88,7 +88,7 @@ TEST_LOOP(test_flat, 0, 2)
 
 TEST_LOOP(test_more_than_32_bits, 0, 2)
 {
-    const int64_t shape[] = {((int64_t)1 << 33) + 7};
+    const int64_t shape[] = {((int64_t)1 << 32) + 7};
     negate(1, shape, _i);
 }
 
