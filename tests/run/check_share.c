@@ -164,21 +164,38 @@ static int last_bytes(const kind *k, parts *p, const lfuse__facts *facts, int n)
 }
 
 /*
+ * members[n]: of the first n kernels, how many are in the launch of the last one. What comes later changes no launch of
+ * those before it: so all numbers are read from one distribution, and with LFUSE_TEST_ALL found one by one.
+ */
+static void find_members(parts *p, const lfuse__facts *facts, int *members)
+{
+    int launches;
+
+    OK(lfuse__bundle_share(facts, p->sharers, MOST_PARTS, &launches));
+    for (int n = 1; n <= MOST_PARTS; n++) {
+        members[n] = 0;
+        for (int i = 0; i < n; i++) members[n] += p->sharers[i].launch == p->sharers[n - 1].launch;
+    }
+    for (int n = 1; n <= MOST_PARTS && test_all(); n++) members[n] = last_members(p, facts, n);
+}
+
+/*
  * Numbers of parts with which a launch is full, or one more than that: where a count that is off by one is seen. Full
  * means that the next of the same kind, which takes as much as the third did and perhaps half a word, has no room.
  */
 static void find_edges(const kind *k, parts *p, unsigned limit, bool *edge)
 {
     lfuse__facts facts = *lfuse__device_facts(dev);
-    int members, before = 0, each = 0;
+    int members[MOST_PARTS + 1] = { 0 }, each = 0;
 
     facts.info.max_argument_bytes = limit;
     if (k->put != put_unlike && last_members(p, &facts, 3) == 3)
         each = last_bytes(k, p, &facts, 3) - last_bytes(k, p, &facts, 2);
-    for (int n = 1; n <= MOST_PARTS; n++, before = members) {
-        members = last_members(p, &facts, n);
-        if (before < 2 || members > before) continue;
+    find_members(p, &facts, members);
+    for (int n = 1; n <= MOST_PARTS; n++) {
+        if (members[n - 1] < 2 || members[n] > members[n - 1]) continue;
         edge[n] = edge[n - 1] = true;
+        ck_assert_int_eq(last_members(p, &facts, n), members[n]);
         int bytes = last_bytes(k, p, &facts, n - 1);
         if (each)
             ck_assert_msg(bytes + each + 8 > (int)limit, "%s: %d parts leave %d of %u bytes", k->name, n - 1,
