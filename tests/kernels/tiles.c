@@ -654,6 +654,32 @@ void case_tiles(rig *r, lfuse_type type)
     if (type == LFUSE_F32) case_tilings(r, type);
 }
 
+/* Whether another of units[] has the same tile for operands that come another way. */
+static bool is_like(int i, int j)
+{
+    return !units[i].little && !units[j].little && !units[i].solver->emulation && !units[j].solver->emulation &&
+           !strcmp(units[i].name, units[j].name);
+}
+
+/*
+ * Whether a text for warpgroups is compiled; with LFUSE_TEST_ALL every one is. Solvers that have the same tiles share
+ * them, so that each solver has a tile of its own and each tile a solver; tiles whose warpgroups take turns are other
+ * texts. A tile that can have parts is compiled with them or without.
+ */
+static bool is_compiled(int i, int parts)
+{
+    int shape = 0, place = 0, of = 0;
+
+    for (int j = 0; j < UNITS; j++) {
+        shape += j < i && units[j].solver == units[i].solver;
+        place += j < i && is_like(i, j);
+        of += is_like(i, j);
+    }
+    if (test_all()) return true;
+    if (units[i].splits && parts != (i & 1)) return false;
+    return of < 2 || is_pingpong(i) || place == shape % of;
+}
+
 /* The kernels of units[i], with parts or without, where the device has them. */
 static void unit_emit(lfuse__strbuf *out, const lfuse__facts *device, int i, int parts)
 {
@@ -669,6 +695,7 @@ static void unit_emit(lfuse__strbuf *out, const lfuse__facts *device, int i, int
     problem p;
     if (!has_unit(device, i, &desc)) return;
     if (facts->wgmma && is_of_warps(i) && !test_all()) return; /* as for architectures without */
+    if (facts->wgmma && !is_compiled(i, parts)) return;
     /* Those without e4m3 are shared between those that have it and those that have not: their texts are equal. */
     if (!facts->wgmma && (i + parts) % 2 != facts->mma_fp8 && !is_of_bytes(units[i].solver) && !test_all()) return;
     class_of_unit(&p, units[i].solver, type, precision, ((i + parts) & 1) | (i & 2), (ending)((i + parts) % ENDINGS));
