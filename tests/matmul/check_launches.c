@@ -7,6 +7,15 @@
 #include "tests/matmul/classes.h"
 #include "tests/support/main.h"
 
+/* A Hopper GPU: warpgroups, and tensor maps that some_map makes. */
+static lfuse__facts facts_with_maps(void)
+{
+    lfuse__facts facts = facts_of(LFUSE__PRODUCTS_TUNED);
+    facts.tensor_cores = facts.wgmma = true;
+    facts.dynamic_local_bytes = 226 * 1024, facts.tensor_map = some_map;
+    return facts;
+}
+
 TEST_CASE("launches")
 
 /* Matrices of a batch lie apart by bytes of their own types: half as many as elements of f32 have, for those of f16. */
@@ -105,9 +114,7 @@ TEST(bands)
         int64_t m, n;
         uint64_t high;
     } cases[] = {{8192, 1024, 2}, {8192, 2048, 2}, {8192, 2176, 8}, {8192, 4096, 8}, {1024, 2048, 8}};
-    lfuse__facts facts = facts_of(LFUSE__PRODUCTS_TUNED);
-    facts.tensor_cores = facts.wgmma = true;
-    facts.dynamic_local_bytes = 226 * 1024, facts.tensor_map = some_map;
+    lfuse__facts facts = facts_with_maps();
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         lfuse__kernel_class c;
         lfuse__product_layout l;
@@ -128,13 +135,11 @@ TEST(bands)
 /* Where there are tensor maps, products are copied by them, in parts of k too. */
 TEST(maps)
 {
-    lfuse__facts facts = facts_of(LFUSE__PRODUCTS_TUNED);
+    lfuse__facts facts = facts_with_maps();
     lfuse__product_layout l;
     lfuse__geometry g;
     lfuse__packed packed;
     lfuse__kernel_class c;
-    facts.tensor_cores = facts.wgmma = true;
-    facts.dynamic_local_bytes = 226 * 1024, facts.tensor_map = some_map;
     for (int64_t side = 2048; side <= 8192; side *= 2) {
         class_of(&c, LFUSE_BF16);
         OK(choose(&facts, (int64_t[]){side, side, side}, false, &c));
@@ -184,13 +189,11 @@ TEST(boxes_of_few_lines)
         uint64_t lines[2];
     } cases[] = {{16, 4096, true, {16, 64}}, {4096, 40, true, {128, 40}}, {4096, 40, false, {128, 64}},
                  {200, 4096, true, {128, 128}}};
-    lfuse__facts facts = facts_of(LFUSE__PRODUCTS_TUNED);
+    lfuse__facts facts = facts_with_maps();
     lfuse__product_layout l;
     lfuse__geometry g;
     lfuse__packed packed;
     lfuse__kernel_class c;
-    facts.tensor_cores = facts.wgmma = true;
-    facts.dynamic_local_bytes = 226 * 1024, facts.tensor_map = some_map;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         class_of(&c, LFUSE_F16);
         c.product.tb = cases[i].tb;
@@ -212,14 +215,12 @@ TEST(boxes_of_few_lines)
 /* So are batches, whose groups stay for the tiles of all products; an operand that these share is one matrix. */
 TEST(maps_of_batches)
 {
-    lfuse__facts facts = facts_of(LFUSE__PRODUCTS_TUNED);
+    lfuse__facts facts = facts_with_maps();
     const uint64_t *a, *b;
     lfuse__product_layout l;
     lfuse__geometry g;
     lfuse__packed packed;
     lfuse__kernel_class c;
-    facts.tensor_cores = facts.wgmma = true;
-    facts.dynamic_local_bytes = 226 * 1024, facts.tensor_map = some_map;
     class_of(&c, LFUSE_F16);
     c.product.batched = true;
     OK(choose(&facts, (int64_t[]){1024, 1024, 1024, 48}, false, &c));
@@ -308,13 +309,11 @@ TEST(sums_share_segments)
 /* On tensor cores all tiles of a segment have every eighth row, and maps lead to no row behind the last one. */
 TEST(sums_on_tensor_cores)
 {
-    lfuse__facts facts = facts_of(LFUSE__PRODUCTS_TUNED);
+    lfuse__facts facts = facts_with_maps();
     lfuse__product_layout l;
     lfuse__geometry g;
     lfuse__packed packed;
     lfuse__kernel_class c;
-    facts.tensor_cores = facts.wgmma = true;
-    facts.dynamic_local_bytes = 226 * 1024, facts.tensor_map = some_map;
     summed_of_type(&c, LFUSE_BF16);
     OK(choose(&facts, (int64_t[]){5120 - 128, 4096, 4096}, false, &c));
     ck_assert_ptr_eq(c.product.solver, &lfuse__tma);

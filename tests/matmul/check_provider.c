@@ -301,6 +301,24 @@ TEST(of_odd_lines)
     }
 }
 
+/* Rows of D that are no whole vectors are stored singly: an H100 took 23 us longer for 16 x 1023 cubed. */
+TEST(rows_that_are_stored_singly_cost)
+{
+    lfuse__matmul_desc desc = { .types = { LFUSE_F16, LFUSE_F16 }, .result = LFUSE_F16, .batched = true };
+    double cycles[2];
+
+    gpu(LFUSE__PRODUCTS_TUNED);
+    rig_facts.generation = 90, rig_facts.info.compute_units = 132;
+    rig_facts.tensor_cores = rig_facts.wgmma = true;
+    rig_facts.dynamic_local_bytes = 226 * 1024, rig_facts.tensor_map = no_map;
+    for (int whole = 0; whole < 2; whole++) {
+        desc.low = desc.high = (lfuse__matmul_sizes){ 1023, 1023 + whole, 1023, 16 };
+        cycles[whole] = lfuse__matmul_estimate(&rig_facts, &desc);
+    }
+    ck_assert_msg(cycles[0] - cycles[1] > 20000 && cycles[0] - cycles[1] < 80000, "%g and %g cycles", cycles[0],
+                  cycles[1]);
+}
+
 /* Every solver takes a product or gives a reason why it does not. */
 TEST(takers)
 {
