@@ -24,19 +24,37 @@ static bool repeats(const lfuse__tiles *t, int j)
     return o->inner == LFUSE__STRIDE_REPEAT && !o->index && !o->gathered;
 }
 
-/* Returns whether operand j has been loaded for all of a work-item's vectors, which have the same columns. */
+/* Returns whether operand j has been loaded for all rows of the tile: lfuse__tiles_put_ahead. */
 static bool is_ahead(const lfuse__tiles *t, int j)
 {
     return t->ahead && t->t.loaded[j] && t->t.k->operands[j].fixed && in_vectors(t, j);
+}
+
+/*
+ * Declares q<j>, the vector that has been loaded ahead for the columns of a pass. The code of passes is one loop, and
+ * registers have no index: so it is selected.
+ */
+static void put_ahead_of_pass(const lfuse__tiles *t, int indent, int j)
+{
+    const int words = lfuse__block_words(&t->t, j);
+    lfuse__put(t->t.out, indent, "u32 q%d[%d];", j, words);
+    lfuse__put(t->t.out, 0, "#pragma unroll");
+    lfuse__put(t->t.out, indent, "for (int i = 0; i < %d; i++) {", words);
+    lfuse__put(t->t.out, indent + 1, "q%d[i] = k%d_[i];", j, j);
+    for (int side = 1; side < t->ahead; side++)
+        lfuse__put(t->t.out, indent + 1, "if (pass %% %d == %d) q%d[i] = k%d_[%d + i];", t->ahead, side, j, j,
+                   side * words);
+    lfuse__put(t->t.out, indent, "}");
 }
 
 static void put_arrays(const lfuse__tiles *t, int indent, int vectors)
 {
     for (int j = LFUSE__PRODUCT_OWN; j < t->t.k->noperands; j++) {
         const char *reg = lfuse__register_word(t->t.k->operands[j].type);
-        if (t->t.loaded[j] && in_vectors(t, j) && !is_ahead(t, j))
+        if (is_ahead(t, j)) put_ahead_of_pass(t, indent, j);
+        else if (t->t.loaded[j] && in_vectors(t, j))
             lfuse__put(t->t.out, indent, "u32 q%d[%d];", j, vectors * lfuse__block_words(&t->t, j));
-        else if (t->t.loaded[j] && !is_ahead(t, j))
+        else if (t->t.loaded[j])
             lfuse__put(t->t.out, indent, "S_%s s%d[%d];", reg, j, repeats(t, j) ? vectors : vectors * t->vector);
         if (t->t.stored[j]) lfuse__put(t->t.out, indent, "S_%s z%d[%d];", reg, j, vectors * t->vector);
     }
@@ -257,7 +275,7 @@ static void put_body(const lfuse__tiles *t, int indent, const char *where)
     for (int j = LFUSE__PRODUCT_OWN; j < t->t.k->noperands; j++) {
         const char *reg = lfuse__register_word(t->t.k->operands[j].type);
         if (is_ahead(t, j))
-            lfuse__put(out, indent + 1, "const L_%s x%d = UNPACK_%s(k%d_, e);", reg, j,
+            lfuse__put(out, indent + 1, "const L_%s x%d = UNPACK_%s(q%d, e);", reg, j,
                        lfuse__memory_word(t->t.k->operands[j].type), j);
         else if (t->t.loaded[j] && in_vectors(t, j))
             lfuse__put(out, indent + 1, "const L_%s x%d = UNPACK_%s(q%d + w * %d, e);", reg, j,
@@ -291,14 +309,18 @@ static void put_in_place(const lfuse__tiles *t, int indent)
 
 void lfuse__tiles_put_ahead(const lfuse__tiles *t, int indent)
 {
-    char to[16];
+    char to[32];
     for (int j = LFUSE__PRODUCT_OWN; j < t->t.k->noperands; j++) {
         if (!is_ahead(t, j)) continue;
-        snprintf(to, sizeof to, "k%d_", j);
-        lfuse__put(t->t.out, indent, "u32 %s[%d] = {0};", to, lfuse__block_words(&t->t, j));
+        const int words = lfuse__block_words(&t->t, j);
+        lfuse__put(t->t.out, indent, "u32 k%d_[%d] = {0};", j, t->ahead * words);
         lfuse__put(t->t.out, indent, "if ((W(%d) >> 2 & 1) && b0 + %d <= n) {", t->l.own + LFUSE__TILES_VECTORS,
                    t->p->columns);
-        lfuse__put_product_vector(t->t.out, indent + 1, t->t.k, j, t->vector, true, "((i64)(b0 + x))", to);
+        for (int side = 0; side < t->ahead; side++) {
+            const lfuse__expr at = lfuse__expression("((i64)(b0 + %d + x))", side * t->p->columns / t->ahead);
+            snprintf(to, sizeof to, "k%d_ + %d", j, side * words);
+            lfuse__put_product_vector(t->t.out, indent + 1, t->t.k, j, t->vector, true, at.text, to);
+        }
         lfuse__put(t->t.out, indent, "}");
     }
 }

@@ -225,7 +225,7 @@ struct lfuse__tiles {
     bool steps;           /* facts.steps */
     bool whole;           /* the epilogue that is put is for tiles that lie in D as a whole, and in vectors */
     bool overlaps;        /* facts.overlaps: the kernel has no BEGIN yet where its sums begin */
-    bool ahead;           /* what all rows share has been loaded: lfuse__tiles_put_ahead */
+    int ahead;            /* sides for which what all rows share has been loaded (lfuse__tiles_put_ahead); 0: none */
     int row_step;         /* vectors of a pass have the same columns, in rows so far apart; 0: any places */
 };
 
@@ -284,8 +284,9 @@ void lfuse__tiles_put_sums(const void *t, int which, int indent);
  * epilogue.c: what becomes of the accumulators.
  *   - put_vectors puts the epilogue of `vectors` vectors, w = 0 ...: `place` declares row and column, `sums` the vector
  *     v_. It is put_loads, what the epilogue reads of memory, and behind it in the same block put_bodies.
- *   - put_ahead puts loads of operands that all rows share into k<j>_, which put_bodies takes where t->ahead is set:
- *     a0, b0 and x are in scope, and all vectors of a work-item have the same columns.
+ *   - put_ahead puts loads of operands that all rows share into k<j>_, for each of t->ahead sides of the tile; b0 and x
+ *     are in scope. Where t->ahead is set, put_loads and put_bodies take them from there: all vectors of a work-item
+ *     have the same columns then, those of side `pass` % t->ahead.
  *   - put_epilogue puts the epilogue of all of a work-item's accumulators.
  *   - put_fold puts the body of a kernel that adds up the parts of k, and goes through the epilogue.
  */

@@ -470,6 +470,12 @@ static bool is_pingpong(int i)
            t.rows / t.item_rows * (t.columns / t.item_columns) == LFUSE__WARPGROUP;
 }
 
+/* Whether a pass of the epilogue has the columns of half of the tile. The bias is loaded before the products. */
+static bool has_sides(int i)
+{
+    return units[i].solver == &lfuse__tma && unit_of(i, 0).columns == 256;
+}
+
 static bool is_of_bytes(const lfuse__solver *solver)
 {
     return solver == &lfuse__mma_fp8 || solver == &lfuse__wgmma_fp8 || solver == &lfuse__tma_fp8 ||
@@ -530,18 +536,18 @@ void case_units(rig *r, lfuse_type type, lfuse_precision precision)
                                      lfuse__ceil_div(z[2], by) * by}, k = whole[2];
             /* A long epilogue of several tiles, with the operands of the next one on their way. */
             const bool staged = units[i].little && at == 0;
-            /* One that warpgroups share. */
-            const bool ahead = is_pingpong(i) && at == 0;
+            /* One that warpgroups share, and one of several sides. */
+            const bool ahead = is_pingpong(i) && at == 0, sides = has_sides(i) && at == 0;
             problem p;
             if ((parts && !units[i].splits) || !has_unit(&facts, i, &desc)) continue;
-            if (!test_all() && turn % 5 && !staged && !ahead &&
+            if (!test_all() && turn % 5 && !staged && !ahead && !sides &&
                 (at || (units[i].solver == &lfuse__tma ? type != LFUSE_BF16 : !is_always_tried(units[i].solver))))
                 continue;
             const lfuse__matmul_candidate t = unit_of(i, (int)parts);
             /* The first size that is always run would be one way for all shapes: so these begin with others. */
             const int from = is_of_bytes(units[i].solver) ? i : is_always_tried(units[i].solver) ? i / 2 : 0;
             class_of_unit(&p, units[i].solver, type, precision, turn + from,
-                          staged || ahead ? LONG : (ending)(turn / 2 % ENDINGS));
+                          sides ? COLUMNS : staged || ahead ? LONG : (ending)(turn / 2 % ENDINGS));
             r->facts = facts_of_unit(&facts, i);
             p.s.k.product.batched = is_batched(r, i, &desc, at);
             p.s.k.product.frozen[i & 1] = units[i].solver->kept && !units[i].solver->emulation && at % 4 == 0;
