@@ -36,7 +36,7 @@ static const lfuse__costs table[] = {
      .provider = {.ranges = {{512, 8192, 1 << 30}, {33, INT64_MAX, 1 << 28}, {2, 8192, 1 << 29},
                              {2, INT64_MAX, 1 << 28}, {0, INT64_MAX, 1 << 12}},
                   .always = 1 << 28, .batch_full = 1 << 26, .batch_small = 1 << 18, .batch_large = 1 << 29,
-                  .tf32 = {.whole = 870, .across = 555, .words = 280, .start = 9500},
+                  .tf32 = {.whole = 905, .across = 555, .words = 280, .start = 9500},
                   .narrow = {.words = 600, .odd = 320, .start = 4800}},
      /*
       * With the epilogue of AdamW, 41 simple operations, an H100 takes 0.35 us for each element of a work-item where a

@@ -381,26 +381,25 @@ lfuse_status lfuse__pipeline_pack(const lfuse__kernel_class *c, const lfuse__fac
 }
 
 /*
- * The sums of a tile take some time on their way to memory. Of tiles that a warpgroup has to itself (ping-pong) only
- * the last epilogue of each warpgroup does not run beside products, at the same time; with one tile on a unit there is
- * one. Fitted to times on an H100: without an epilogue, with relu and with gelu.
+ * The sums of the last tile take some time on their way to memory. A unit that has several tiles is in the epilogue of
+ * one while it multiplies the next one, or its warpgroups are at different places of cooperative tiles: half of the
+ * operations are hidden, but for those of the last tile, and of the last two where each warpgroup has its own. This is
+ * fitted to times on H100s and H200s, without an epilogue, with relu and with gelu. Epilogues with several stores have
+ * been measured in ping-pong tiles alone.
  */
 bool lfuse__pipeline_cost(const lfuse__product_class *p, const lfuse__facts *facts, const int64_t *extents,
                           lfuse__cut *c)
 {
-    const double stored = 0.18 * p->rows * p->columns;
+    const bool pingpong = lfuse__pipeline_is_pingpong(p), hides = pingpong || !p->epilogue_bytes;
+    const double sums = (double)p->rows * p->columns, stored = 0.18 * sums;
     lfuse__product_class plain = *p;
-    double last;
+    double epilogue = 0, turns, exposed;
 
-    if (!lfuse__pipeline_is_pingpong(p)) {
-        if (!lfuse__tile_cost(p, facts, extents, c)) return false;
-        c->time += stored * (double)lfuse__ceil_div(c->down * c->across * c->matrices, lfuse__units(facts));
-        return true;
-    }
-    plain.epilogue_work = plain.epilogue_bytes = 0;
+    if (hides) plain.epilogue_work = plain.epilogue_bytes = 0, epilogue = sums * p->epilogue_work;
     if (!lfuse__tile_cost(&plain, facts, extents, c)) return false;
-    last = c->down * c->across * c->parts * c->matrices > (int64_t)lfuse__units(facts) ? 2 : 1;
-    c->time += stored + last * p->rows * p->columns * p->epilogue_work / lfuse__costs_of(facts).lanes;
+    turns = (double)lfuse__ceil_div(c->down * c->across * c->parts * c->matrices, lfuse__units(facts));
+    exposed = pingpong && turns > 1 ? 2 : 1;
+    c->time += stored + epilogue / lfuse__costs_of(facts).lanes * (exposed + (turns - exposed) / 2);
     return true;
 }
 

@@ -59,6 +59,15 @@ static inline lfuse_status some_map(struct lfuse__bdevice *dev, const lfuse__ten
     return LFUSE_OK;
 }
 
+/* A Hopper GPU: warpgroups, and tensor maps that some_map makes. */
+static inline lfuse__facts facts_with_maps(void)
+{
+    lfuse__facts facts = facts_of(LFUSE__PRODUCTS_TUNED);
+    facts.tensor_cores = facts.wgmma = true;
+    facts.dynamic_local_bytes = 226 * 1024, facts.tensor_map = some_map;
+    return facts;
+}
+
 /* ---- a sum of the columns of what is stored ---- */
 
 /* The body of such classes; the third instruction is one more sum. */
