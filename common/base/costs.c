@@ -29,15 +29,17 @@ static const lfuse__costs table[] = {
       *
       * In tf32 an H100 takes 340 to 350 us for 4096 cubed, 535 us where neither operand lies along k, and 1000 to
       * 1130 us where lines are no whole numbers of 16 bytes; and 13.8 us for 1024 cubed with relu. The start that the
-      * latter makes is reduced by a third, as nobody has measured smaller products. Of f16 it takes 168 us for
-      * 4096 cubed, where the ranges decide; 490 to 530 us where a side is two or four more, and 900 to 1420 us where
-      * it is odd; 157 us for 16 x 1022 cubed, 249 us for 16 x 1023 cubed, 28 us for 1023 cubed.
+      * latter makes is reduced by a third, as nobody has measured smaller products. Of f16, in short runs, H100s and
+      * H200s take 6 us for 1024 cubed, 9 for 2048 x 1024 x 1024, 15 for 1024 x 4096 x 1024, 25 for 2048 cubed, 182 for
+      * 4096 cubed and 1450 to 1500 for 8192 cubed; an H100 490 to 530 us where a side of 4096 is two or four more, and
+      * 900 to 1420 us where it is odd; 157 us for 16 x 1022 cubed, 249 us for 16 x 1023 cubed, 28 us for 1023 cubed.
       */
      .provider = {.ranges = {{512, 8192, 1 << 30}, {33, INT64_MAX, 1 << 28}, {2, 8192, 1 << 29},
                              {2, INT64_MAX, 1 << 28}, {0, INT64_MAX, 1 << 12}},
                   .always = 1 << 28, .batch_full = 1 << 26, .batch_small = 1 << 18, .batch_large = 1 << 29,
                   .tf32 = {.whole = 905, .across = 555, .words = 280, .start = 9500},
-                  .narrow = {.words = 600, .odd = 320, .start = 4800}},
+                  .narrow = {.whole = 1720, .across = 1720, .words = 600, .odd = 320, .start = 6600,
+                             .least = 1 << 27}},
      /*
       * With the epilogue of AdamW, 41 simple operations, an H100 takes 0.35 us for each element of a work-item where a
       * group is alone on its unit. Of 1024 x 1024 x 64 whose matrices come from memory it takes 12.4 us in tiles of

@@ -57,6 +57,7 @@ typedef struct lfuse__library_rates {
     double words;  /* where lines are no more than whole numbers of 4 bytes, */
     double odd;    /* and where some are no such numbers */
     double start;  /* cycles that such a product takes in addition */
+    double least;  /* multiplications of the least product, or batch, that was measured */
 } lfuse__library_rates;
 typedef struct lfuse__provider_costs {
     lfuse__tiles_range ranges[LFUSE__TILES_RANGES];

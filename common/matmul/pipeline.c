@@ -381,17 +381,19 @@ lfuse_status lfuse__pipeline_pack(const lfuse__kernel_class *c, const lfuse__fac
 }
 
 /*
- * The sums of the last tile take some time on their way to memory. A unit that has several tiles is in the epilogue of
- * one while it multiplies the next one, or its warpgroups are at different places of cooperative tiles: half of the
- * operations are hidden, but for those of the last tile, and of the last two where each warpgroup has its own. This is
- * fitted to times on H100s and H200s, without an epilogue, with relu and with gelu. Epilogues with several stores have
- * been measured in ping-pong tiles alone.
+ * The sums of the last tile take some time on their way to memory. Half of what a launch may overlap with the one in
+ * front of it is gained: barriers and tensor maps are ready when its operands are. A unit that has several tiles is in
+ * the epilogue of one while it multiplies the next one, or its warpgroups are at different places of cooperative tiles:
+ * half of the operations are hidden, but for those of the last tile, and of the last two where each warpgroup has its
+ * own. All of this is fitted to times on H100s and H200s, without an epilogue, with relu and with gelu. Epilogues with
+ * several stores have been measured in ping-pong tiles alone.
  */
 bool lfuse__pipeline_cost(const lfuse__product_class *p, const lfuse__facts *facts, const int64_t *extents,
                           lfuse__cut *c)
 {
     const bool pingpong = lfuse__pipeline_is_pingpong(p), hides = pingpong || !p->epilogue_bytes;
-    const double sums = (double)p->rows * p->columns, stored = 0.18 * sums;
+    const double sums = (double)p->rows * p->columns, stored = 0.08 * sums;
+    const lfuse__costs costs = lfuse__costs_of(facts);
     lfuse__product_class plain = *p;
     double epilogue = 0, turns, exposed;
 
@@ -399,7 +401,8 @@ bool lfuse__pipeline_cost(const lfuse__product_class *p, const lfuse__facts *fac
     if (!lfuse__tile_cost(&plain, facts, extents, c)) return false;
     turns = (double)lfuse__ceil_div(c->down * c->across * c->parts * c->matrices, lfuse__units(facts));
     exposed = pingpong && turns > 1 ? 2 : 1;
-    c->time += stored + epilogue / lfuse__costs_of(facts).lanes * (exposed + (turns - exposed) / 2);
+    c->time += stored + epilogue / costs.lanes * (exposed + (turns - exposed) / 2);
+    if (facts->overlaps) c->time -= costs.tiles.overlap / 2;
     return true;
 }
 

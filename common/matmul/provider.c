@@ -150,14 +150,14 @@ static bool is_estimated_native(const lfuse__facts *facts, const lfuse__provider
 {
     const lfuse__matmul_sizes *s = &desc->low;
     const lfuse__library_rates *rates = rates_of(costs, desc);
-    const double rate = rates ? rate_of(rates, desc) : 0;
+    const double rate = rates ? rate_of(rates, desc) : 0, all = multiplications(s) * (double)s->matrices;
     double native;
 
     if (rate <= 0 || memcmp(s, &desc->high, sizeof *s) || s->m < 1 || s->n < 1 || s->k < 1 || s->matrices < 1)
         return false;
+    if (all < rates->least) return false;
     native = lfuse__matmul_estimate(facts, desc);
-    return native >= 0 && native <= rates->start + multiplications(s) * (double)s->matrices /
-                                                       (rate * (double)lfuse__units(facts));
+    return native >= 0 && native <= rates->start + all / (rate * (double)lfuse__units(facts));
 }
 
 /* Where neither of both declines, and nobody says who computes it. */
