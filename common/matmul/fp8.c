@@ -47,6 +47,7 @@ static const lfuse__tile_shape shapes[] = {
     {128, 256, LFUSE__WGMMA_DEPTH_FP8, 2, 64, 1, 3, 1, 0, 3100},
     {128, 128, LFUSE__WGMMA_DEPTH_FP8, 2, 32, 1, 5, 1, 0, 2750},
     {128, 64, LFUSE__WGMMA_DEPTH_FP8, 2, 16, 1, 7, 1, 0, 2200},
+    {128, 192, LFUSE__WGMMA_DEPTH_FP8, 2, 48, 1, 4, 1, 0, 3000},
     {64, 128, LFUSE__WGMMA_DEPTH_FP8 / 2, 2, 32, 1, 2, 2, 0, 1700},
 };
 

@@ -374,21 +374,27 @@ static const struct {
     {"128x256x64:2x64:1:", &lfuse__tma, true, false},
     {"128x128x64:4x32:1:", &lfuse__tma, true, false},
     {"128x64x64:2x16:1:", &lfuse__tma, true, false},
+    {"128x192x64:2x48:1:", &lfuse__tma, true, false},
     {"128x256x32:2x64:1:", &lfuse__tma_tf32, false, false},
     {"128x128x32:4x32:1:", &lfuse__tma_tf32, false, false},
     {"128x64x32:2x16:1:", &lfuse__tma_tf32, false, false},
+    {"128x192x32:2x48:1:", &lfuse__tma_tf32, false, false},
     {"128x256x32:2x64:1:", &lfuse__tf32_half_packed, false, false},
     {"128x128x32:4x32:1:", &lfuse__tf32_half_packed, false, false},
     {"128x64x32:2x16:1:", &lfuse__tf32_half_packed, false, false},
+    {"128x192x32:2x48:1:", &lfuse__tf32_half_packed, false, false},
     {"128x256x32:2x64:1:", &lfuse__tf32_packed, false, false},
     {"128x128x32:4x32:1:", &lfuse__tf32_packed, false, false},
     {"128x64x32:2x16:1:", &lfuse__tf32_packed, false, false},
+    {"128x192x32:2x48:1:", &lfuse__tf32_packed, false, false},
     {"128x256x64:2x64:1:", &lfuse__f16_packed, false, false},
     {"128x128x64:4x32:1:", &lfuse__f16_packed, false, false},
     {"128x64x64:2x16:1:", &lfuse__f16_packed, false, false},
+    {"128x192x64:2x48:1:", &lfuse__f16_packed, false, false},
     {"128x256x128:2x64:1:", &lfuse__tma_fp8, false, false},
     {"128x128x128:2x32:1:", &lfuse__tma_fp8, false, false},
     {"128x64x128:2x16:1:", &lfuse__tma_fp8, false, false},
+    {"128x192x128:2x48:1:", &lfuse__tma_fp8, false, false},
     {"128x128x64:8x16:1:", &lfuse__mma_fp8, false, false},
     {"64x64x64:4x8:1:", &lfuse__mma_fp8, true, false},
     {"64x128x64:4x16:1:", &lfuse__mma_fp8, true, false},
@@ -397,6 +403,7 @@ static const struct {
     {"128x256x128:2x64:1:", &lfuse__fp8_packed, false, false},
     {"128x128x128:2x32:1:", &lfuse__fp8_packed, false, false},
     {"128x64x128:2x16:1:", &lfuse__fp8_packed, false, false},
+    {"128x192x128:2x48:1:", &lfuse__fp8_packed, false, false},
     {"128x128x64:2x32:1:", &lfuse__wgmma, true, false},
     {"64x128x64:2x32:1:", &lfuse__wgmma, true, false},
     {"256x128x64:2x32:1:", &lfuse__wgmma, true, false},
@@ -473,7 +480,7 @@ static bool is_pingpong(int i)
 /* Whether a pass of the epilogue has the columns of half of the tile. The bias is loaded before the products. */
 static bool has_sides(int i)
 {
-    return units[i].solver == &lfuse__tma && unit_of(i, 0).columns == 256;
+    return units[i].solver == &lfuse__tma && unit_of(i, 0).columns > 128;
 }
 
 static bool is_of_bytes(const lfuse__solver *solver)
