@@ -126,6 +126,7 @@ typedef struct lfuse__product_class {
     /* What solvers are chosen by; no part of the text, which follows from the solver and the body. */
     lfuse_precision precision; /* FULL; TF32: operands are rounded; others: they may be split */
     bool frozen[2];     /* A, or B, is in memory and the same in all runs of an instance */
+    bool shared[2];     /* all products of a batch have one A, or one B; where that is known */
     int epilogue_work;  /* simple operations of the epilogue for an element */
     int prologue_work[2], prologue_bytes[2]; /* simple operations, and bytes that are loaded, for an element of A or B
                                                 that is computed; else 0 */

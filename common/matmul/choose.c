@@ -193,6 +193,7 @@ static void class_of(const lfuse__matmul_desc *desc, lfuse__kernel_class *c)
         c->operands[i].type = desc->types[i];
         c->product.prologue[i] = desc->prologue && desc->prologue_bytes[i];
         c->product.prologue_work[i] = desc->prologue_work[i], c->product.prologue_bytes[i] = desc->prologue_bytes[i];
+        c->product.shared[i] = desc->shared[i];
     }
     c->product.sum = lfuse__register_type(desc->types[0]);
     c->product.ta = desc->transposed[0], c->product.tb = desc->transposed[1];

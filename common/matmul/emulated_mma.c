@@ -50,8 +50,10 @@ static void put_product(const lfuse__tiles *t, const char *name)
     const lfuse__expr b = lfuse__emulated_factors(t, LFUSE__PRODUCT_B);
     const lfuse__expr all_a = lfuse__front_tiles(t, LFUSE__PRODUCT_A);
     const lfuse__expr all_b = lfuse__front_tiles(t, LFUSE__PRODUCT_B);
+    const lfuse__expr of_a = lfuse__tma_matrix(t, LFUSE__PRODUCT_A), of_b = lfuse__tma_matrix(t, LFUSE__PRODUCT_B);
     const lfuse__parameter own[] = {
-        {"FACTORS_A", .word = a.text}, {"FACTORS_B", .word = b.text}, {"BATCHED", .number = t->p->batched},
+        {"FACTORS_A", .word = a.text}, {"FACTORS_B", .word = b.text},
+        {"MATRIX_A", .word = of_a.text}, {"MATRIX_B", .word = of_b.text},
         {"ALL_A", .word = all_a.text}, {"ALL_B", .word = all_b.text},
         {"BLOCKS", .number = t->p->occupancy}, {"TILE_WORDS", .number = lfuse__mma_local(t->p)},
         {"EACH", .number = lfuse__words_of(t->p->solver)}, {"TOGETHER", .number = together(t->p)}, {NULL},

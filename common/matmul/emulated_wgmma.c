@@ -18,12 +18,14 @@ static void put_text(const lfuse__tiles *t, int part, int indent)
     const lfuse__expr b = lfuse__emulated_factors(t, LFUSE__PRODUCT_B);
     const lfuse__expr all_a = lfuse__front_tiles(t, LFUSE__PRODUCT_A);
     const lfuse__expr all_b = lfuse__front_tiles(t, LFUSE__PRODUCT_B);
+    const lfuse__expr of_a = lfuse__tma_matrix(t, LFUSE__PRODUCT_A), of_b = lfuse__tma_matrix(t, LFUSE__PRODUCT_B);
     const lfuse__parameter own[] = {
         {"PART_SOURCES", .number = part == LFUSE__PART_SOURCES}, {"PART_COPY", .number = part == LFUSE__PART_COPY},
         {"PART_MULTIPLIERS", .number = part == LFUSE__PART_MULTIPLIERS}, {"PART_PRODUCT", .number = 0},
         {"PART_PROMOTE", .number = part == LFUSE__PART_PROMOTE}, {"PART_FACTORS", .number = part == LFUSE__PART_FINISH},
         {"PROMOTED", .number = p->depth < PROMOTED ? PROMOTED / p->depth : 1},
-        {"FACTORS_A", .word = a.text}, {"FACTORS_B", .word = b.text}, {"BATCHED", .number = p->batched},
+        {"FACTORS_A", .word = a.text}, {"FACTORS_B", .word = b.text},
+        {"MATRIX_A", .word = of_a.text}, {"MATRIX_B", .word = of_b.text},
         {"ALL_A", .word = all_a.text}, {"ALL_B", .word = all_b.text},
         {"ROWS_BYTES", .number = p->rows * LFUSE__EMULATED_FACTOR},
         {"COLUMNS_BYTES", .number = p->columns * LFUSE__EMULATED_FACTOR}, {NULL},

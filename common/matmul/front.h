@@ -3,7 +3,8 @@
  * Operands that a launch in front of the product puts into k-tiles, in another form than they have in memory: packed
  * (packed.c), or split into words (emulated.h); those that come by a tensor map stay where they are. What is made of a
  * frozen operand may be kept: then a launch of its own makes it before the first run. The rest is in the workspace, A
- * in front of B, behind what column sums have there.
+ * in front of B, behind what column sums have there. An operand that all products of a batch share, whose matrices lie
+ * 0 bytes apart, is prepared once, and all products read that.
  */
 #ifndef COMMON_MATMUL_FRONT_H
 #define COMMON_MATMUL_FRONT_H
@@ -19,9 +20,12 @@ enum {
 /* Returns whether the launch of the class's phase prepares the operand. */
 bool lfuse__front_prepares(const lfuse__product_class *p, int operand);
 /*
- * Returns an expression of 64 bits: the tiles of A along m, or of B along n, of all matrices of a batch. tiles_down, or
- * tiles_across, is in scope.
+ * Return expressions of 64 bits.
+ *   - front_matrices: how many matrices of A or B are prepared.
+ *   - front_tiles: the tiles of A along m, or of B along n, of all of these. tiles_down, or tiles_across, is in scope.
+ * Which of these matrices a product multiplies is what lfuse__tma_matrix says.
  */
+lfuse__expr lfuse__front_matrices(const lfuse__tiles *t, int operand);
 lfuse__expr lfuse__front_tiles(const lfuse__tiles *t, int operand);
 /*
  * Returns an expression: where that begins which is made of A, or of B. `of_a`, an expression, are the bytes of what is

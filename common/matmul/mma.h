@@ -118,7 +118,8 @@ void lfuse__pipeline_put_multiply(const void *t, int part, int indent);
  * tma.c: operands that come by tensor maps.
  *   - tma_set_maps sets the maps in the words of the launch that multiplies, where `pack` of a source has set the
  *     others; and bits 0 and 1 of LFUSE__TILES_VECTORS, both, where all these operands have a map.
- *   - tma_matrix returns an expression: the matrix of an operand's map; of a batch `matrix` is in scope.
+ *   - tma_matrix returns an expression: the matrix of an operand's map, or of what is prepared of it (front.h); of a
+ *     batch `matrix` is in scope.
  *   - tma_bytes returns an expression: the bytes of a k-tile that come by an operand's map. m and n are in scope.
  */
 lfuse__expr lfuse__tma_matrix(const lfuse__tiles *t, int operand);

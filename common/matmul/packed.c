@@ -50,7 +50,7 @@ static lfuse__expr packed_at(const lfuse__tiles *t, int operand)
     const lfuse__expr first = lfuse__front_at(t, operand, of_a.text);
 
     if (!t->p->batched) return first;
-    return lfuse__expression("(%s + matrix * %s * k_tiles * %d)", first.text,
+    return lfuse__expression("(%s + (u64)%s * %s * k_tiles * %d)", first.text, lfuse__tma_matrix(t, operand).text,
                              operand == LFUSE__PRODUCT_A ? "tiles_down" : "tiles_across",
                              lfuse__mma_k_tile_bytes(t->p, operand));
 }
@@ -110,9 +110,10 @@ static void put_packer(const lfuse__tiles *t, const char *name)
     static const lfuse__text_place places[] = {
         {"PACK_A", put_operand, LFUSE__PRODUCT_A}, {"PACK_B", put_operand, LFUSE__PRODUCT_B}, {NULL, NULL, 0},
     };
+    const lfuse__expr matrices = lfuse__front_matrices(t, LFUSE__PRODUCT_A);
     const lfuse__parameter own[] = {
         {"ITEMS", .number = packers(t->p)}, {"LINES", .number = LINES}, {"BATCHED", .number = t->p->batched},
-        {"BATCH", .number = t->l.batch},
+        {"MATRICES_A", .word = matrices.text},
         {"PACKS_A", .number = lfuse__front_prepares(t->p, LFUSE__PRODUCT_A)},
         {"PACKS_B", .number = lfuse__front_prepares(t->p, LFUSE__PRODUCT_B)}, {NULL},
     };

@@ -56,6 +56,7 @@ typedef struct lfuse__matmul_desc {
     bool column_sums;            /* the columns of the result are summed */
     bool transposed[2];          /* A is stored as [k, m], B as [n, k] */
     bool frozen[2];              /* A, or B, is the same at all runs of an instance */
+    bool shared[2];              /* all products of a batch have one A, or one B */
     bool prepared;               /* so is the product: it is computed once an instance */
     int levels;                  /* of Strassen's algorithm by which it is made; STRASSEN: at least so many */
     lfuse_provider provider;     /* that the caller asks for */

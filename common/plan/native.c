@@ -45,6 +45,18 @@ bool lfuse__draft_frozen(const lfuse__draft *d, int32_t matmul, int i)
     return lfuse__draft_node(d, base)->kind == LFUSE__FROZEN || d->nodes[base].prepared;
 }
 
+/* Whether all products of a batch have one and the same operand i. */
+static bool is_shared(const lfuse__draft *d, int32_t matmul, int i)
+{
+    const int rank = lfuse__draft_node(d, matmul)->rank;
+    lfuse__view walk;
+
+    lfuse__draft_operand(d, matmul, i, &walk);
+    for (int axis = 0; axis < rank - 2; axis++)
+        if (walk.axis[axis] >= 0) return false;
+    return rank > 2;
+}
+
 /*
  * What is asked for but that operands are split where a solver does so alone. A vendor's library that is asked for
  * multiplies f32, which such precisions leave open.
@@ -76,6 +88,7 @@ void lfuse__draft_describe(const lfuse__draft *d, int32_t matmul, lfuse__matmul_
     for (i = 0; i < 2; i++) {
         desc->types[i] = (lfuse_type)lfuse__draft_node(d, n->in[i])->type;
         desc->frozen[i] = !n->list && lfuse__draft_frozen(d, matmul, i);
+        desc->shared[i] = !n->list && is_shared(d, matmul, i);
         desc->transposed[i] = !n->list && lfuse__draft_transposed(d, matmul, i);
     }
     if (!n->list) /* else each member has sizes of its own */

@@ -85,14 +85,15 @@ static void sizes_of(problem *p, int64_t m, int64_t n, int64_t k, int pad, int o
     }
 }
 
-/* So many products, one element apart and more; one bias for all, and where it is shared one B. */
-static void batch_of(problem *p, int64_t count, int apart, bool shared)
+/* So many products, one element apart and more; one bias for all, and one `shared` operand; NONE: no other one. */
+enum { NONE = -1 };
+static void batch_of(problem *p, int64_t count, int apart, int shared)
 {
     p->s.k.product.batched = true;
     p->g.extents[LFUSE__PRODUCT_BATCH] = count;
     for (int j = 0; j < OPERANDS; j++) {
         const int64_t size = (int64_t)lfuse_type_size(p->s.k.operands[j].type);
-        const bool one = j == BIAS || (j == B && shared);
+        const bool one = j == BIAS || j == shared;
         const int64_t stride = one ? 0 : (int64_t)p->bytes[j] / size - 2 * GUARD + apart;
         p->g.strides[j][LFUSE__PRODUCT_BATCH] = stride;
         p->bytes[j] += (size_t)((count - 1) * stride * size);
@@ -300,7 +301,7 @@ static void case_batches_of(rig *r, lfuse_type type, bool ta, bool tb, int strid
             class_of(&p, type, ta, tb, (ending)(at / stride % ENDINGS));
             p.s.k.product = found[c].product;
             sizes_of(&p, sizes[0], sizes[1], sizes[2], 4 - (int)(sizes[at % 2] % 4), 0);
-            batch_of(&p, 3, at % 3 * 2, at & 1);
+            batch_of(&p, 3, at % 3 * 2, at & 1 ? B : NONE);
             run_product(r, &p, true, (uint64_t)at + 1);
         }
 }
@@ -565,8 +566,8 @@ void case_units(rig *r, lfuse_type type, lfuse_precision precision)
             ck_assert(!ahead || lfuse__pipeline_is_pingpong(&p.s.k.product));
             z = ahead ? turns : whole;
             sizes_of(&p, z[0], z[1], z[2], quick ? (int)(chunk - k % chunk) : 1, at % 3 ? 0 : packed ? 1 : chunk);
-            /* Tensor maps of both are those of apart matrices, A's, and of one, B's. */
-            const bool shared = units[i].solver == &lfuse__tma || (turn / 2 & 1);
+            /* Tensor maps of both are those of apart matrices, A's, and of one, B's. Others share either, or none. */
+            const int shared = units[i].solver == &lfuse__tma ? B : turn % 3 == 2 ? NONE : turn % 3;
             if (p.s.k.product.batched) batch_of(&p, PRODUCTS, quick ? chunk : 3, shared);
             p.g.parts = parts;
             if (turn % 2 || staged) r->facts.info.compute_units = 1; /* groups that stay have several tiles */

@@ -236,6 +236,47 @@ TEST(maps_of_batches)
     ck_assert_uint_eq(packed.words[l.own + LFUSE__TILES_VECTORS] & 3, 0);
 }
 
+/* What is made in front of a product, in 2048 x 4096 and 4096 x 1024 elements: by which solver, how many bytes. */
+static const struct {
+    lfuse_type type;
+    lfuse_precision precision;
+    const lfuse__solver *solver;
+    uint64_t line, each; /* bytes of a line beside those of its elements; of an element */
+} in_front[] = {{LFUSE_F16, LFUSE_PRECISION_FULL, &lfuse__f16_packed, 0, 2},
+                {LFUSE_F32, LFUSE_PRECISION_TF32, &lfuse__tf32_packed, 0, 4},
+                {LFUSE_E4M3, LFUSE_PRECISION_FULL, &lfuse__fp8_packed, 0, 1},
+                {LFUSE_F32, LFUSE_PRECISION_F32X3, &lfuse__f32x3_wgmma, 4, 4}};
+
+/* Of an operand that all products of a batch share one copy is made, in each run or once for all. */
+TEST_LOOP(operands_that_a_batch_shares, 0, 4)
+{
+    enum { A = LFUSE__PRODUCT_A, B = LFUSE__PRODUCT_B, M = 2048, N = 1024, K = 4096, MATRICES = 3 };
+    const uint64_t line = in_front[_i].line + in_front[_i].each * K;
+    const lfuse__facts facts = facts_with_maps();
+    for (int shared = 0; shared < 4; shared++) {
+        const uint64_t lines_a = M * (shared & 1 ? 1 : MATRICES), lines_b = N * (shared & 2 ? 1 : MATRICES);
+        lfuse__packed packed;
+        lfuse__kernel_class c;
+        lfuse__geometry g;
+        class_of(&c, in_front[_i].type);
+        c.product.precision = in_front[_i].precision, c.product.sum = LFUSE_F32, c.product.ta = true;
+        ck_assert(in_front[_i].solver->candidate(in_front[_i].solver, 0, &c.product));
+        geometry_of(&g, M, N, K);
+        g.strides[A][0] = M, g.strides[A][LFUSE__PRODUCT_BATCH] = shared & 1 ? 0 : M * K;
+        g.strides[B][LFUSE__PRODUCT_BATCH] = shared & 2 ? 0 : N * K;
+        g.extents[LFUSE__PRODUCT_BATCH] = MATRICES;
+        OK(lfuse__product_pack(&c, &facts, &g, &packed));
+        const uint64_t of_one = packed.groups;
+        c.product.batched = true;
+        OK(lfuse__product_pack(&c, &facts, &g, &packed));
+        ck_assert_uint_eq(packed.groups, of_one * (lines_a + lines_b) / (M + N));
+        ck_assert_uint_eq(lfuse__product_workspace(&c, &facts, &g), line * (lines_a + lines_b));
+        c.product.kept = 1 + A;
+        ck_assert_uint_eq(lfuse__product_kept(&c, &facts, &g), line * lines_a);
+        ck_assert_uint_eq(lfuse__product_workspace(&c, &facts, &g), line * lines_b);
+    }
+}
+
 /*
  * B is read early where the geometry says so, and the next launch comes up where it finds room evenly: nowhere on a
  * device whose launches do not overlap.

@@ -3,6 +3,7 @@
  * The cost model of tiles (tile_cost.c): which tiles it takes, how they are shared out, and what it counts on
  * in the kernels.
  */
+#include "common/base/costs.h"
 #include "common/base/error.h"
 #include "common/matmul/tile.h"
 #include "tests/matmul/choose.h"
@@ -241,6 +242,32 @@ TEST(not_shared_out)
     ck_assert(!choose_named(&facts, (int64_t[]){1920, 1920, 1920}, &tiling, &c));
     geometry_of(&g, 200, 200, 4096);
     SAYS(LFUSE_ERR_UNSUPPORTED, lfuse__product_pack(&c, &facts, &g, &packed), "128 x 128 cannot be shared out");
+}
+
+/* Estimated cycles of units of three products whose operands are packed in front, but for one that is kept. */
+static double packing(const lfuse__facts *facts, bool shared_a, bool shared_b, int kept)
+{
+    lfuse__kernel_class c;
+    lfuse__cut found;
+    class_of(&c, LFUSE_F16);
+    c.product.batched = true, c.product.sum = LFUSE_F32, c.product.kept = kept;
+    c.product.shared[LFUSE__PRODUCT_A] = shared_a, c.product.shared[LFUSE__PRODUCT_B] = shared_b;
+    ck_assert(lfuse__f16_packed.candidate(&lfuse__f16_packed, 0, &c.product));
+    ck_assert(lfuse__f16_packed.cost(&c.product, facts, (int64_t[]){2048, 1024, 4096, 3}, &found));
+    return found.time * (double)lfuse__units(facts);
+}
+
+/* The launch in front reads and stores what all products of a batch share once: 2 * 2 bytes of each element. */
+TEST(shared_operands_are_packed_once)
+{
+    enum { A = 1 + LFUSE__PRODUCT_A, B = 1 + LFUSE__PRODUCT_B };
+    const lfuse__facts facts = facts_with_maps();
+    const double bytes = lfuse__costs_of(&facts).tiles.bytes, a = 2048 * 4096 * 4 / bytes, b = 1024 * 4096 * 4 / bytes;
+    const double all = packing(&facts, false, false, 0), near = 1e-9 * all;
+    ck_assert_double_eq_tol(all - packing(&facts, true, false, 0), 2 * a, near);
+    ck_assert_double_eq_tol(all - packing(&facts, false, true, 0), 2 * b, near);
+    ck_assert_double_eq_tol(all - packing(&facts, false, false, B), 3 * b, near);
+    ck_assert_double_eq_tol(packing(&facts, true, true, 0) - packing(&facts, true, true, A), a, near);
 }
 
 TEST_SUITE("product_cost", CK_NOFORK)

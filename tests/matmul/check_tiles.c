@@ -849,6 +849,7 @@ TEST(maps_of_odd_rows)
     /* All matrices of a batch are packed. */
     c.product.batched = true;
     g.extents[LFUSE__PRODUCT_BATCH] = 3;
+    g.strides[LFUSE__PRODUCT_A][LFUSE__PRODUCT_BATCH] = g.strides[LFUSE__PRODUCT_B][LFUSE__PRODUCT_BATCH] = 4097 * 4096;
     ck_assert_uint_eq(lfuse__product_workspace(&c, &facts, &g), 3 * lines * 4096 * 2);
     OK(lfuse__product_pack(&c, &facts, &g, &packed));
     ck_assert_uint_eq(packed.groups, 3 * lines / 64 * 64);

@@ -98,7 +98,7 @@ static float scaled_other(int64_t i)
 
 /*
  * Two products, whose right operands are stored by columns, with what follows: a bias of each one's rows.
- * `shared`: one right operand for all, which is not kept for each.
+ * `shared`: one right operand for all, of which one copy is kept.
  */
 static void case_batches(bool frozen, bool shared)
 {
@@ -115,9 +115,14 @@ static void case_batches(bool frozen, bool shared)
                              : filled_tensor(SHAPE(COUNT, COLUMNS, K), scaled_other);
     lfuse_plan *plan = new_plan(dev, g, &o);
     const uint64_t loaded = programs();
-    LAUNCHES(frozen + LAUNCHES_OF_RUN, RUN(plan, stream, BIND("x", x), BIND("w", v), BIND("b", b), BIND("y", y)));
-    if (frozen) LAUNCHES(LAUNCHES_OF_RUN, RUN(plan, stream, BIND("x", x), BIND("w", v), BIND("b", b), BIND("y", y)));
+    const lfuse_binding bound[] = {BIND("x", x), BIND("w", v), BIND("b", b), BIND("y", y)};
+    LAUNCHES((frozen || shared) + LAUNCHES_OF_RUN, OK(lfuse_plan_run(plan, stream, bound, 4)));
+    if (frozen || shared) LAUNCHES(LAUNCHES_OF_RUN, OK(lfuse_plan_run(plan, stream, bound, 4)));
     ck_assert_uint_eq(programs(), loaded); /* the plan has foreseen what is kept */
+    if (shared) { /* less than two matrices in whole tiles */
+        const uint64_t lines = (COLUMNS + 127) / 128 * 128, of_line = 4 + (K + 63) / 64 * 64 * 4;
+        ck_assert_uint_le(lfuse_instance_prepared(new_instance(plan, stream, bound, 4)), lines * of_line);
+    }
     const float *got = values(y);
     for (int64_t i = 0; i < COUNT * ROWS * COLUMNS; i += 13) {
         const int64_t row = i / COLUMNS, column = i % COLUMNS + (shared ? 0 : row / ROWS * COLUMNS);

@@ -166,7 +166,7 @@ static bool reduces(const lfuse__body *body)
     return false;
 }
 
-/* Whether all products of a batch share the operand: what is made of it would be kept for each. */
+/* Whether all products of a batch share the operand. */
 static bool shared_by_batch(const lfuse__step *step, const lfuse__operand *o)
 {
     for (int i = 0; i < step->rank - 2; i++)
@@ -189,9 +189,10 @@ static void product_class(const lfuse__plan_body *plan, const lfuse__step *step,
     if (step->kind == LFUSE__STEP_GEMM) {
         memcpy(k->product.prologue, step->product.prologue, sizeof k->product.prologue);
         k->product.precision = step->product.precision;
-        for (i = 0; i < 2; i++)
-            k->product.frozen[i] = step->product.frozen[i] && !step->prepare &&
-                                   !shared_by_batch(step, &step->operands[i]);
+        for (i = 0; i < 2; i++) {
+            k->product.frozen[i] = step->product.frozen[i] && !step->prepare;
+            k->product.shared[i] = shared_by_batch(step, &step->operands[i]);
+        }
     }
     lfuse__product_sides(k, sides);
     k->product.ta = transposed(plan, step, LFUSE__PRODUCT_A, sides);

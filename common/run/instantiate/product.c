@@ -113,17 +113,13 @@ static void classify(const lfuse__step *step, const product *p, lfuse__kernel_cl
     }
 }
 
-/*
- * What is kept of an operand is made of what the caller binds, or of what was prepared; copies are made in each run. Of
- * one that all products of a batch share it would be kept for each.
- */
+/* What is kept of an operand is made of what the caller binds, or of what was prepared; copies are made in each run. */
 static void find_frozen(const product *p, lfuse__kernel_class *c)
 {
     for (int i = 0; i < 2; i++) {
         const lfuse__place place = p->matrices[i].walk.memory.place;
         const bool stays = place == LFUSE__PLACE_BOUND || place == LFUSE__PLACE_PREPARED;
-        const bool shared = p->sizes[BATCH] > 1 && !p->matrices[i].stride;
-        c->product.frozen[i] = c->product.frozen[i] && stays && !shared;
+        c->product.frozen[i] = c->product.frozen[i] && stays;
     }
 }
 
@@ -237,6 +233,7 @@ static lfuse_status add_phases(lfuse__instantiation *ctx, const lfuse__step *ste
 
     memset(&g, 0, sizeof g);
     memcpy(g.extents, p->sizes, sizeof p->sizes);
+    for (i = 0; i < step->noperands; i++) g.strides[i][BATCH] = p->matrices[i].stride;
     g.parts = parts_of(ctx);
     bytes = lfuse__product_workspace(c, ctx->in->facts, &g);
     ctx->uses_workspace |= bytes > 0;
