@@ -17,6 +17,13 @@ static bool is_in_workspace(const lfuse__product_class *p, int operand)
     return !lfuse__comes_by_map(p, operand) && !lfuse__is_kept(p, operand);
 }
 
+int lfuse__front_first(const lfuse__kernel_class *c)
+{
+    for (int i = 0; i < LFUSE__PRODUCT_SUM; i++)
+        if (is_in_workspace(&c->product, i)) return LFUSE__FRONT_OPERANDS;
+    return LFUSE__FRONT_PRODUCT;
+}
+
 lfuse__expr lfuse__front_tiles(const lfuse__tiles *t, int operand)
 {
     const char *tiles = operand == LFUSE__PRODUCT_A ? "tiles_down" : "tiles_across";

@@ -33,7 +33,8 @@ lfuse__expr lfuse__front_tiles(const lfuse__tiles *t, int operand);
  */
 lfuse__expr lfuse__front_at(const lfuse__tiles *t, int operand, const char *of_a);
 
-/* Functions of a solver (solver.h). */
+/* Functions of a solver (solver.h). front_first: what multiplies, where runs prepare no operand. */
+int lfuse__front_first(const lfuse__kernel_class *c);
 uint64_t lfuse__front_workspace(const lfuse__kernel_class *c, const lfuse__facts *facts, const lfuse__geometry *g);
 uint64_t lfuse__front_kept(const lfuse__kernel_class *c, const lfuse__facts *facts, const lfuse__geometry *g);
 

@@ -128,9 +128,11 @@ void lfuse__product_text_own(lfuse__text *t);
 void lfuse__product_text_prologue(const lfuse__text *t, int i, lfuse__text *made);
 
 /*
- * Returns how many launches a product takes: phases 0, 1 ... of the class. Those of a run go in this order; where the
- * class keeps something, the last one prepares it, and goes before all runs.
+ * The phases of the class, one launch each: from lfuse__product_first on, below lfuse__product_phases. Those of a run
+ * go in this order; where the class keeps something, the last one prepares it, and goes before all runs. The first one
+ * is not 0 where all that a launch in front would prepare is kept: that launch has no kernel.
  */
+int lfuse__product_first(const lfuse__kernel_class *c);
 int lfuse__product_phases(const lfuse__kernel_class *c);
 /* Returns whether the class's phase is the one that prepares what is kept. */
 bool lfuse__product_prepares(const lfuse__kernel_class *c);

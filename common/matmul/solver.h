@@ -82,7 +82,8 @@ struct lfuse__solver {
     bool (*cost)(const lfuse__product_class *p, const lfuse__facts *facts, const int64_t *extents, lfuse__cut *cut);
 
     /* The kernels: problem.h says what the functions of the same names return. */
-    int phases; /* launches of a run */
+    int phases; /* of a run */
+    int (*first)(const lfuse__kernel_class *c); /* the first phase that has a launch; NULL: 0 */
     uint64_t (*tickets)(const lfuse__kernel_class *c); /* NULL: 0 */
     uint64_t (*workspace)(const lfuse__kernel_class *c, const lfuse__facts *facts, const lfuse__geometry *g);
     /* Of solvers that keep what they make of a frozen operand, `kept` of the class. NULL: it keeps nothing. */

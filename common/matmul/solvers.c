@@ -67,6 +67,11 @@ void lfuse__key_add_product(lfuse__kernel_key *key, const lfuse__product_class *
     for (int i = 0; i < LFUSE__KEY_PRODUCT; i++) lfuse__key_add(key, words[i]);
 }
 
+int lfuse__product_first(const lfuse__kernel_class *c)
+{
+    return c->product.solver->first ? c->product.solver->first(c) : 0;
+}
+
 int lfuse__product_phases(const lfuse__kernel_class *c)
 {
     return c->product.solver->phases + (c->product.kept > 0);

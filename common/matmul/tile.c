@@ -178,7 +178,7 @@ lfuse_status lfuse__tiles_emit(lfuse__strbuf *out, const char *name, const lfuse
     const bool known = lfuse__tiles_known(p) && (!p->column_sums || lfuse__tiles_sum_columns(p));
     lfuse__tiles t;
 
-    if (!known || p->phase < 0 || p->phase >= lfuse__product_phases(c))
+    if (!known || p->phase < lfuse__product_first(c) || p->phase >= lfuse__product_phases(c))
         return lfuse__error(LFUSE_ERR_INVALID, "a product by tiles of %d x %d x %d, phase %d", p->rows, p->columns,
                             p->depth, p->phase);
     lfuse__tiles_describe(&t, out, c);

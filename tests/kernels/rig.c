@@ -169,7 +169,8 @@ lfuse__bprogram *rig_product_program(rig *r, const lfuse__kernel_class *k, const
     lfuse__kernel_class phase = *k;
     lfuse__strbuf text = LFUSE__STRBUF_INIT;
     char name[16];
-    for (phase.product.phase = 0; phase.product.phase < lfuse__product_phases(k); phase.product.phase++) {
+    for (int i = lfuse__product_first(k); i < lfuse__product_phases(k); i++) {
+        phase.product.phase = i;
         snprintf(name, sizeof name, "k%d", phase.product.phase);
         ck_assert_msg(!lfuse__product_emit(&text, name, &phase, &r->facts), "%s: %s", what, lfuse__error_message());
     }
@@ -180,15 +181,15 @@ void rig_run_product(rig *r, lfuse__bprogram *program, const lfuse__kernel_class
                      rig_buffer *buffers, int times, const char *what)
 {
     const size_t bytes = (size_t)lfuse__product_workspace(k, &r->facts, g), tickets = lfuse__product_tickets(k);
-    const int phases = lfuse__product_phases(k) - (k->product.kept > 0);
+    const int first = lfuse__product_first(k), phases = lfuse__product_phases(k) - (k->product.kept > 0) - first;
     unsigned char *workspace = rig_memory(bytes, 0xff);
     lfuse__kernel_class phase = *k;
     char name[16];
     memset(workspace, 0, tickets);
     buffers[k->noperands] = bytes ? (rig_buffer){workspace, bytes, true} : (rig_buffer){NULL, 0, false};
     for (int i = 0; i < phases * times; i++) {
-        phase.product.phase = i % phases;
-        snprintf(name, sizeof name, "k%d", i % phases);
+        phase.product.phase = first + i % phases;
+        snprintf(name, sizeof name, "k%d", phase.product.phase);
         ck_assert_msg(!rig_launch_product(r, program, name, &phase, g, buffers), "%s: %s", what,
                       lfuse__error_message());
     }

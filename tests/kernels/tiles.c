@@ -719,7 +719,8 @@ static void unit_emit(lfuse__strbuf *out, const lfuse__facts *device, int i, int
     p.s.k.product.frozen[LFUSE__PRODUCT_B] = i & 1; /* of solvers that keep something, one shape with and one without */
     const int64_t side = is_for_odd(units[i].solver) ? 513 : 512;
     OK(choose_named(facts, (int64_t[]){side, side, side}, &t, &p.s.k));
-    for (p.s.k.product.phase = 0; p.s.k.product.phase < lfuse__product_phases(&p.s.k); p.s.k.product.phase++) {
+    for (int phase = lfuse__product_first(&p.s.k); phase < lfuse__product_phases(&p.s.k); phase++) {
+        p.s.k.product.phase = phase;
         snprintf(name, sizeof name, "units_%d_%d_%d", i, parts, p.s.k.product.phase);
         OK(lfuse__product_emit(out, name, &p.s.k, facts));
     }

@@ -763,6 +763,7 @@ TEST(packed_in_tf32)
         OK(choose(&facts, extents, false, &c));
         geometry_of(&g, 4096, 2048, cases[i].k);
         ck_assert_int_eq(c.product.kept, 0);
+        ck_assert_int_eq(lfuse__product_first(&c), 0);
         ck_assert_uint_eq(lfuse__product_workspace(&c, &facts, &g), packs[A] * each[A] + packs[B] * each[B]);
         OK(lfuse__product_pack(&c, &facts, &g, &packed));
         ck_assert_uint_eq(packed.groups, (packs[A] * 4096 / 64 + packs[B] * 2048 / 64) * (4096 / 32));
@@ -773,8 +774,12 @@ TEST(packed_in_tf32)
         ck_assert_uint_eq(lfuse__product_kept(&c, &facts, &g), each[cases[i].kept - 1]);
         const uint64_t rest = packs[A] && cases[i].kept == 1 + B ? each[A] : 0;
         ck_assert_uint_eq(lfuse__product_workspace(&c, &facts, &g), rest);
+        ck_assert_int_eq(lfuse__product_first(&c), !packs[A] || !packs[B]);
         if (!packs[A] || !packs[B]) { /* runs have no launch in front */
+            lfuse__strbuf text = LFUSE__STRBUF_INIT;
             lfuse__cut all, alone;
+            SAYS(LFUSE_ERR_INVALID, lfuse__product_emit(&text, "k", &c, &facts), "phase 0");
+            lfuse__strbuf_free(&text);
             ck_assert(c.product.solver->cost(&c.product, &facts, extents, &all));
             ck_assert(lfuse__pipeline_cost(&c.product, &facts, extents, &alone));
             ck_assert(all.time == alone.time);

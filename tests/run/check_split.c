@@ -249,6 +249,30 @@ TEST(frozen_bytes_are_packed_once)
     expect(y, of_other, of_x);
 }
 
+/*
+ * Beside an operand that comes by a tensor map, the k-tiles of a frozen one are kept, and runs have nothing to pack:
+ * what packs in a run is neither compiled nor launched.
+ */
+TEST(frozen_beside_one_with_a_map)
+{
+    const lfuse_plan_options o = { .provider = LFUSE_PROVIDER_NATIVE };
+
+    lfuse__stub.tensor_maps = true;
+    reopen_stub();
+    lfuse_output(g, "y", lfuse_matmul_as(lfuse_input(g, "x", F32(M, K)), lfuse_frozen(g, "w", F32(K, N)), LFUSE_F32,
+                                         LFUSE_PRECISION_TF32));
+    lfuse_tensor *x = filled_tensor(SHAPE(M, K), of_x), *w = filled_tensor(SHAPE(K, N), of_w), *y = tensor(SHAPE(M, N));
+    const lfuse_binding b[] = { BIND("x", x), BIND("w", w), BIND("y", y) };
+    lfuse_plan *plan = new_plan(dev, g, &o);
+    const uint64_t kernels = lfuse__stub_calls(LFUSE__STUB_kernel_create);
+    LAUNCHES(1 + 1, OK(lfuse_plan_run(plan, stream, b, 3)));
+    ck_assert_uint_eq(lfuse__stub_calls(LFUSE__STUB_kernel_create) - kernels, 1 + 1);
+    expect(y, of_x, of_w);
+    write(x, of_other);
+    LAUNCHES(1, OK(lfuse_plan_run(plan, stream, b, 3)));
+    expect(y, of_other, of_w);
+}
+
 /* What is copied in each run, as its elements lie apart, is split in each run. */
 TEST(frozen_ones_that_are_copied)
 {

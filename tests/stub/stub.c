@@ -220,6 +220,7 @@ static void state_facts(int index, lfuse__facts *facts)
     facts->simd = s->simd;
     facts->tensor_cores = facts->mma_fp8 = s->tensor_cores;
     facts->wgmma = s->wgmma;
+    if (s->tensor_maps) facts->tensor_map = lfuse__stub_tensor_map;
     facts->dynamic_local_bytes = s->dynamic_local_bytes;
     facts->elementwise_groups = s->elementwise_groups;
     facts->resident_groups = s->resident_groups;

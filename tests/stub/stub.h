@@ -44,7 +44,7 @@ typedef struct lfuse__stub_settings {
          concurrent_builds; /* facts */
     bool peer;              /* copy_peer works between the two devices */
     bool tuned;             /* facts: the library of products is of the device's own maker, who is NVIDIA */
-    bool tensor_cores, wgmma; /* facts */
+    bool tensor_cores, wgmma, tensor_maps; /* facts */
     bool tf32;              /* fact; products then cut the last 13 bits of operands off */
     bool decline_mixed;     /* gemm declines products of f16 and bf16 whose result is f32 */
     bool elapsed;           /* events tell times: 1 us for each command before them in their stream */

@@ -120,15 +120,18 @@ static int that_occur(const lfuse__facts *facts, const lfuse__step *step, const 
     return kept;
 }
 
+/* Each class becomes that of its first phase; the classes of other phases come behind all of these. */
 static int with_phases(lfuse__kernel_class *classes, int count)
 {
     int i, j, all = count;
 
-    for (i = 0; i < count; i++)
-        for (j = 1; j < lfuse__product_phases(&classes[i]) && all < LFUSE__PRODUCT_KERNELS; j++) {
+    for (i = 0; i < count; i++) {
+        classes[i].product.phase = lfuse__product_first(&classes[i]);
+        for (j = classes[i].product.phase + 1; j < lfuse__product_phases(&classes[i]) && all < LFUSE__PRODUCT_KERNELS; j++) {
             classes[all] = classes[i];
             classes[all++].product.phase = j;
         }
+    }
     return all;
 }
 

@@ -243,7 +243,7 @@ static lfuse_status add_phases(lfuse__instantiation *ctx, const lfuse__step *ste
     if (kept) LFUSE__TRY(lfuse__add_buffer(ctx->in, LFUSE__PLACE_PREPARED, kept, &s.kept));
     phases = lfuse__product_phases(c);
     if (kept) LFUSE__TRY(add_phase(ctx, step, c, --phases, p, &s));
-    for (i = 0; i < phases; i++) LFUSE__TRY(add_phase(ctx, step, c, i, p, &s));
+    for (i = lfuse__product_first(c); i < phases; i++) LFUSE__TRY(add_phase(ctx, step, c, i, p, &s));
     return LFUSE_OK;
 }
 
