@@ -260,5 +260,6 @@ static bool serves_half_tf32(const lfuse__product_class *p, const int64_t *least
 const lfuse__solver lfuse__tf32_half_packed = {
     LFUSE__PIPELINE(&one_packed, &lfuse__multiply_tf32), .name = "tf32_half_packed", .vendors_share = 0.9, .tf32 = true,
     .cost = cost, .phases = LFUSE__FRONT_PHASES, .first = lfuse__front_first, .workspace = lfuse__front_workspace,
-    .kept = lfuse__front_kept, .is_compiled_ahead = lfuse__tile_is_compiled_ahead, .serves = serves_half_tf32, .suits = suits_half_tf32,
+    .kept = lfuse__front_kept, .is_compiled_ahead = lfuse__tile_is_compiled_ahead, .serves = serves_half_tf32,
+    .suits = suits_half_tf32,
 };

@@ -126,8 +126,8 @@ static int with_phases(lfuse__kernel_class *classes, int count)
     int i, j, all = count;
 
     for (i = 0; i < count; i++) {
-        classes[i].product.phase = lfuse__product_first(&classes[i]);
-        for (j = classes[i].product.phase + 1; j < lfuse__product_phases(&classes[i]) && all < LFUSE__PRODUCT_KERNELS; j++) {
+        const int first = classes[i].product.phase = lfuse__product_first(&classes[i]);
+        for (j = first + 1; j < lfuse__product_phases(&classes[i]) && all < LFUSE__PRODUCT_KERNELS; j++) {
             classes[all] = classes[i];
             classes[all++].product.phase = j;
         }
