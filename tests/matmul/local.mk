@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-matmul_tests = tests/matmul/check_grouped tests/matmul/check_launches tests/matmul/check_mlp \
-	tests/matmul/check_provider tests/matmul/check_rows \
+matmul_tests = tests/matmul/check_estimates tests/matmul/check_grouped tests/matmul/check_launches \
+	tests/matmul/check_mlp tests/matmul/check_provider tests/matmul/check_rows \
 	tests/matmul/check_strassen tests/matmul/check_strassen_cost tests/matmul/check_tile_cost tests/matmul/check_tiles
 check_PROGRAMS += $(matmul_tests)
 TESTS += $(matmul_tests)
 
+tests_matmul_check_estimates_SOURCES = %reldir%/check_estimates.c %reldir%/classes.h $(kernel_cases)
+tests_matmul_check_estimates_LDADD = $(LDADD) -lm
 tests_matmul_check_grouped_SOURCES = %reldir%/check_grouped.c %reldir%/classes.h $(kernel_cases)
 tests_matmul_check_grouped_LDADD = $(LDADD) -lm
 tests_matmul_check_launches_SOURCES = %reldir%/check_launches.c %reldir%/classes.h $(kernel_cases)
