@@ -681,9 +681,9 @@ static bool is_like(int i, int j)
 /*
  * Whether a text for warpgroups is compiled; with LFUSE_TEST_ALL every one is. Solvers that have the same tiles share
  * them, so that each solver has a tile of its own and each tile a solver; tiles whose warpgroups take turns are other
- * texts. A tile that can have parts is compiled with them or without.
+ * texts.
  */
-static bool is_compiled(int i, int parts)
+static bool is_compiled(int i)
 {
     int shape = 0, place = 0, of = 0;
 
@@ -692,9 +692,7 @@ static bool is_compiled(int i, int parts)
         place += j < i && is_like(i, j);
         of += is_like(i, j);
     }
-    if (test_all()) return true;
-    if (units[i].splits && parts != (i & 1)) return false;
-    return of < 2 || is_pingpong(i) || place == shape % of;
+    return test_all() || of < 2 || is_pingpong(i) || place == shape % of;
 }
 
 /* The kernels of units[i], with parts or without, where the device has them. */
@@ -712,10 +710,12 @@ static void unit_emit(lfuse__strbuf *out, const lfuse__facts *device, int i, int
     problem p;
     if (!has_unit(device, i, &desc)) return;
     if (facts->wgmma && is_of_warps(i) && !test_all()) return; /* as for architectures without */
-    if (facts->wgmma && !is_compiled(i, parts)) return;
+    if (facts->wgmma && !is_compiled(i)) return;
+    /* A tile that can have parts is compiled with them or without. */
+    if (units[i].splits && parts != (i & 1) && !test_all()) return;
     /* Those without e4m3 are shared between those that have it and those that have not: their texts are equal. */
-    if (!facts->wgmma && (i + parts) % 2 != facts->mma_fp8 && !is_of_bytes(units[i].solver) && !test_all()) return;
-    class_of_unit(&p, units[i].solver, type, precision, ((i + parts) & 1) | (i & 2), (ending)((i + parts) % ENDINGS));
+    if (!facts->wgmma && i / 2 % 2 != facts->mma_fp8 && !is_of_bytes(units[i].solver) && !test_all()) return;
+    class_of_unit(&p, units[i].solver, type, precision, i & 3, (ending)(i % ENDINGS));
     p.s.k.product.frozen[LFUSE__PRODUCT_B] = i & 1; /* of solvers that keep something, one shape with and one without */
     const int64_t side = is_for_odd(units[i].solver) ? 513 : 512;
     OK(choose_named(facts, (int64_t[]){side, side, side}, &t, &p.s.k));
