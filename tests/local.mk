@@ -10,8 +10,9 @@
 # check-host runs the programs that need no driver of this machine, or find none, and check-threads those that start
 # threads: for builds with sanitizers, which drivers are not made for. check_host of kernels, check_strassen of matmul
 # and check_transports stay out as well: with sanitizers the compiler takes minutes for theirs, and cases and random
-# graphs run kernels of all families. So do three programs that look at many results of calls which others make too.
+# graphs run kernels of all families. So do four programs that look at many results of calls which others make too.
 driver_tests = tests/kernels/check_host tests/run/check_foreach tests/optim/check_trajectories tests/run/check_rows \
+	tests/optim/check_training \
 	tests/backends/check_opencl% tests/backends/check_foreign_% \
 	tests/backends/check_launches_% tests/backends/check_unfit_% tests/backends/check_other_% \
 	tests/cases/check_large tests/kernels/check_nvrtc tests/kernels/check_devices \
