@@ -397,7 +397,10 @@ bool lfuse__pipeline_cost(const lfuse__product_class *p, const lfuse__facts *fac
     lfuse__product_class plain = *p;
     double epilogue = 0, turns, exposed;
 
-    if (hides) plain.epilogue_work = plain.epilogue_bytes = 0, epilogue = sums * p->epilogue_work;
+    if (hides) {
+        epilogue = sums * p->epilogue_work;
+        plain.epilogue_work = plain.epilogue_bytes = 0;
+    }
     if (!lfuse__tile_cost(&plain, facts, extents, c)) return false;
     turns = (double)lfuse__ceil_div(c->down * c->across * c->parts * c->matrices, lfuse__units(facts));
     exposed = pingpong && turns > 1 ? 2 : 1;

@@ -478,7 +478,7 @@ static bool is_pingpong(int i)
            t.rows / t.item_rows * (t.columns / t.item_columns) == LFUSE__WARPGROUP;
 }
 
-/* Whether a pass of the epilogue has the columns of half of the tile. The bias is loaded before the products. */
+/* Whether a pass of the epilogue has a part of the tile's columns. The bias is loaded before the products. */
 static bool has_sides(int i)
 {
     return units[i].solver == &lfuse__tma && unit_of(i, 0).columns > 128;
